@@ -1,0 +1,185 @@
+"""Value proofs as data: what must hold for the rows before a change may run.
+
+A backend turns each proof into an exact predicate and counts the rows that break it, all proofs of a
+table in one pass. `Cast` looks at live values; the others look at rows as they will be (projected).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from instar.core.changes import (
+    AddColumn,
+    AddConstraint,
+    Change,
+    ChangePrimaryKey,
+    ModifyColumn,
+    Nullability,
+    TypeChange,
+    modification,
+)
+from instar.core.findings import Finding, Severity, Witness
+from instar.core.matching import Fold
+from instar.core.promotions import Verdict, promotion
+from instar.core.schema import Check, TableName, Wanted
+from instar.core.types import Path, Type, path_text, type_text
+
+MAX_WITNESSES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CastProof:
+    """Every live value at `old_path` must survive the change of type."""
+
+    path: Path
+    old_path: Path
+    old: Type
+    new: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionProof:
+    """An expression over the old row must give a value of the type wherever it gives one at all."""
+
+    path: Path
+    sql: str
+    new: Type
+
+
+@dataclass(frozen=True, slots=True)
+class NotNullProof:
+    """No row may have NULL there once it is projected."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueProof:
+    name: str
+    columns: tuple[str, ...]
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowProof:
+    """A CHECK: no projected row may make the expression false."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyProof:
+    """The table must have no rows: a NOT NULL column comes without a value for them."""
+
+    path: Path
+
+
+Proof = CastProof | ExpressionProof | NotNullProof | UniqueProof | RowProof | EmptyProof
+
+
+@dataclass(frozen=True, slots=True)
+class ProofResult:
+    """`count` rows break the proof; `witnesses` are up to 100 of them with their keys."""
+
+    proof: Proof
+    count: int
+    witnesses: tuple[Witness, ...] = ()
+
+
+def proofs_for(changes: tuple[Change, ...], wanted: Wanted, fold: Fold) -> tuple[Proof, ...]:
+    """What has to be proven on the rows for these changes."""
+    found: list[Proof] = []
+    for change in changes:
+        match change:
+            case AddColumn(path, column):
+                found += _added(path, column.nullable, column.type, column.default, wanted, fold)
+            case ModifyColumn():
+                found += _modified(change, wanted, fold)
+            case ChangePrimaryKey(_, new) if new:
+                found += [NotNullProof((c,)) for c in new]
+                found.append(UniqueProof("primary key", new, primary=True))
+            case AddConstraint(Check(name, expression)):
+                found.append(RowProof(name, expression))
+            case AddConstraint(constraint):
+                found.append(UniqueProof(constraint.name, constraint.columns))
+            case _:
+                pass
+    return tuple(dict.fromkeys(found))
+
+
+def _added(
+    path: Path, nullable: bool, new: Type, default: str | None, wanted: Wanted, fold: Fold
+) -> list[Proof]:
+    hint = wanted.hint(path, fold)
+    value = hint.using or hint.default or default
+    if value is None:
+        return [] if nullable else [EmptyProof(path)]
+    proofs: list[Proof] = [ExpressionProof(path, value, new)]
+    return proofs if nullable else [*proofs, NotNullProof(path)]
+
+
+def _modified(change: ModifyColumn, wanted: Wanted, fold: Fold) -> list[Proof]:
+    proofs: list[Proof] = []
+    hint = wanted.hint(change.path, fold)
+    if typed := modification(change, TypeChange):
+        if hint.using is not None:
+            proofs.append(ExpressionProof(change.path, hint.using, typed.new))
+        elif promotion(typed.old, typed.new).verdict is Verdict.CHECKED:
+            proofs.append(CastProof(change.path, change.old_path, typed.old, typed.new))
+    if (required := modification(change, Nullability)) and not required.new:
+        proofs.append(NotNullProof(change.path))
+    return proofs
+
+
+def finding_for(table: TableName, result: ProofResult) -> Finding:
+    """The finding that blocks the plan when a proof fails."""
+    code, message, hint = _words(table, result.proof, result.count)
+    path = getattr(result.proof, "path", ())
+    return Finding(
+        code, Severity.ERROR, message, hint, path, result.count, result.witnesses[:MAX_WITNESSES]
+    )
+
+
+def _words(table: TableName, proof: Proof, count: int) -> tuple[str, str, str]:
+    rows = f"{count:,} row{'s' if count != 1 else ''}"
+    match proof:
+        case CastProof(path, _, old, new):
+            change = f"{type_text(old)} → {type_text(new)}"
+            return (
+                "F201",
+                f"[{table}] {rows} of '{path_text(path)}' would be lost or changed by {change}.",
+                "Mend the rows, or say how with a '_using' expression in the yml.",
+            )
+        case ExpressionProof(path, _, new):
+            return (
+                "F202",
+                f"[{table}] the expression for '{path_text(path)}' gives no {type_text(new)} in {rows}.",
+                "Mend the expression ('_using' or '_default') in the yml.",
+            )
+        case NotNullProof(path):
+            return (
+                "F203",
+                f"[{table}] '{path_text(path)}' is to be NOT NULL, but would be NULL in {rows}.",
+                "Mend the rows, or add a '_default' expression to the column definition in the yml.",
+            )
+        case UniqueProof(_, columns, primary):
+            what = "the primary key" if primary else "the unique key"
+            return (
+                "F301",
+                f"[{table}] {what} ({', '.join(columns)}) has {rows} that share a key.",
+                "Remove the duplicates first; Instar never picks one of them.",
+            )
+        case RowProof(name, expression):
+            return (
+                "F302",
+                f"[{table}] CHECK '{name}' ({expression}) is false for {rows}.",
+                "Mend the rows or the expression.",
+            )
+        case EmptyProof(path):
+            return (
+                "F101",
+                f"[{table}] cannot add NOT NULL column '{path_text(path)}' "
+                "without a default value on a non-empty table.",
+                "Add a '_default' expression to the column definition in the yml.",
+            )

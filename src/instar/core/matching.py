@@ -1,0 +1,165 @@
+"""Which live column is which wanted column: by identity, by declared rename, by name; never by position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from instar.core.schema import Hint
+from instar.core.types import Column, Path
+
+Fold = Callable[[str], str]
+"""The backend's name rule: two names are the same when they fold to the same text."""
+
+DoneRenames = frozenset[tuple[Path, str]]
+"""Renames, as (folded new path, folded old name), that an earlier apply has carried out."""
+
+Hints = Mapping[Path, Hint]
+"""Hints by folded path."""
+
+
+def folded(path: Path, fold: Fold) -> Path:
+    return tuple(fold(part) for part in path)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    pairs: tuple[tuple[Column, Column], ...]
+    added: tuple[Column, ...]
+    dropped: tuple[Column, ...]
+
+
+def match_columns(
+    live: tuple[Column, ...],
+    wanted: tuple[Column, ...],
+    *,
+    parent: Path,
+    hints: Hints,
+    fold: Fold,
+    done: DoneRenames = frozenset(),
+) -> Matched:
+    """Pairs keep the wanted order; a wanted name that differs only under the rule takes the live spelling."""
+    partner: dict[str, Column] = {}
+    free = {fold(c.name): c for c in live}
+    by_identity = {c.identity: c for c in live if c.identity is not None}
+    for column in wanted:
+        found = by_identity.get(column.identity) if column.identity is not None else None
+        if found is not None:
+            partner[column.name] = found
+            free.pop(fold(found.name), None)
+    open_ = [c for c in wanted if c.name not in partner and not _clashes(c, by_identity)]
+    renames = _pending_renames(open_, free, parent, hints, fold, done)
+    for name, old in renames.items():
+        partner[name] = old
+        free.pop(fold(old.name), None)
+    for column in open_:
+        if column.name not in partner and (same := free.get(fold(column.name))) is not None:
+            if column.identity is not None and same.identity is not None:
+                continue
+            partner[column.name] = same
+            del free[fold(column.name)]
+    return _collect(live, wanted, partner, renames, fold)
+
+
+def _clashes(column: Column, by_identity: Mapping[int, Column]) -> bool:
+    """A wanted identity that no live column has: dropped and added again, though the name may match."""
+    return column.identity is not None and bool(by_identity) and column.identity not in by_identity
+
+
+def _collect(
+    live: tuple[Column, ...],
+    wanted: tuple[Column, ...],
+    partner: Mapping[str, Column],
+    renames: Mapping[str, Column],
+    fold: Fold,
+) -> Matched:
+    pairs: list[tuple[Column, Column]] = []
+    added: list[Column] = []
+    for column in wanted:
+        old = partner.get(column.name)
+        if old is None:
+            added.append(column)
+        elif fold(old.name) == fold(column.name) and column.name not in renames:
+            pairs.append((old, replace(column, name=old.name)))
+        else:
+            pairs.append((old, column))
+    taken = {c.name for c, _ in pairs}
+    return Matched(tuple(pairs), tuple(added), tuple(c for c in live if c.name not in taken))
+
+
+def _pending_renames(
+    wanted: list[Column],
+    live: Mapping[str, Column],
+    parent: Path,
+    hints: Hints,
+    fold: Fold,
+    done: DoneRenames,
+) -> dict[str, Column]:
+    """The declared renames that are still to do: wanted name → live column.
+
+    A rename is pending when its new name is not live, or is live but is itself taken away by a pending
+    rename (a chain). A closed ring (a swap) looks the same before and after: it is pending unless an
+    earlier apply is known to have done it.
+    """
+    declared: dict[str, Column] = {}
+    for column in wanted:
+        source = hints.get(folded((*parent, column.name), fold), Hint()).renamed_from
+        if source is not None and (old := live.get(fold(source))) and old.name != column.name:
+            declared[column.name] = old
+    pending = {
+        name: old
+        for name, old in declared.items()
+        if fold(name) not in live or fold(name) == fold(old.name)
+    }
+    _follow_chains(declared, pending, fold)
+    for ring in _rings(declared, pending, fold):
+        marks = {(folded((*parent, name), fold), fold(declared[name].name)) for name in ring}
+        if not marks <= done:
+            pending |= {name: declared[name] for name in ring}
+    return pending
+
+
+def _follow_chains(declared: Mapping[str, Column], pending: dict[str, Column], fold: Fold) -> None:
+    while True:
+        taken = {fold(old.name) for old in pending.values()}
+        more = {n: o for n, o in declared.items() if n not in pending and fold(n) in taken}
+        if not more:
+            return
+        pending |= more
+
+
+def _rings(
+    declared: Mapping[str, Column], pending: Mapping[str, Column], fold: Fold
+) -> list[list[str]]:
+    """Closed rings of renames: each new name is the old name of the next."""
+    by_old = {fold(old.name): name for name, old in declared.items() if name not in pending}
+    rings: list[list[str]] = []
+    seen: set[str] = set()
+    for start in by_old.values():
+        ring: list[str] = []
+        name: str | None = start
+        while name is not None and name not in seen:
+            seen.add(name)
+            ring.append(name)
+            name = by_old.get(fold(name))
+        if ring and name == start:
+            rings.append(ring)
+    return rings
+
+
+def rename_rings(
+    live: tuple[Column, ...],
+    wanted: tuple[Column, ...],
+    parent: Path,
+    hints: Hints,
+    fold: Fold,
+) -> list[list[str]]:
+    """The swaps that what is wanted declares among live columns, done or not."""
+    free = {fold(c.name): c for c in live}
+    declared = {
+        c.name: free[fold(source)]
+        for c in wanted
+        if (source := hints.get(folded((*parent, c.name), fold), Hint()).renamed_from) is not None
+        and fold(source) in free
+    }
+    return [ring for ring in _rings(declared, {}, fold) if len(ring) > 1]

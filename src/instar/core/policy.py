@@ -1,0 +1,30 @@
+"""What this run may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class ColumnConflict(Enum):
+    PRESERVE = "preserve"
+    REORDER = "reorder"
+    DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`allow_column_removal` drops like `ColumnConflict.DROP`; both still ask for a word."""
+
+    column_conflict: ColumnConflict = ColumnConflict.PRESERVE
+    allow_column_removal: bool = False
+    allow_rewrite: bool = False
+    allow_full_refresh: bool = False
+
+    @property
+    def drops(self) -> bool:
+        return self.allow_column_removal or self.column_conflict is ColumnConflict.DROP
+
+    @property
+    def reorders(self) -> bool:
+        return self.column_conflict is ColumnConflict.REORDER
