@@ -21,7 +21,7 @@ from instar.core.changes import (
 from instar.core.findings import Finding, Severity, Witness
 from instar.core.matching import Fold
 from instar.core.promotions import Verdict, promotion
-from instar.core.schema import Check, TableName, Wanted
+from instar.core.schema import Check, TableName, Unique, Wanted
 from instar.core.types import Path, Type, path_text, type_text
 
 MAX_WITNESSES = 100
@@ -101,8 +101,8 @@ def proofs_for(changes: tuple[Change, ...], wanted: Wanted, fold: Fold) -> tuple
                 found.append(UniqueProof("primary key", new, primary=True))
             case AddConstraint(Check(name, expression)):
                 found.append(RowProof(name, expression))
-            case AddConstraint(constraint):
-                found.append(UniqueProof(constraint.name, constraint.columns))
+            case AddConstraint(Unique(name, columns)):
+                found.append(UniqueProof(name, columns))
             case _:
                 pass
     return tuple(dict.fromkeys(found))

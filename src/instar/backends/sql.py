@@ -1,0 +1,33 @@
+"""Names and literals in SQL text: the one place that quotes them."""
+
+from __future__ import annotations
+
+from instar.core.schema import TableName
+
+
+def quote_double(name: str) -> str:
+    """Standard SQL quoting: DuckDB, PostgreSQL, Snowflake."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_backtick(name: str) -> str:
+    """Spark's quoting."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str | None) -> str:
+    """A string literal in standard SQL."""
+    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
+
+
+def literal_spark(text: str | None) -> str:
+    """A string literal in Spark SQL, where a backslash escapes."""
+    if text is None:
+        return "NULL"
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def qualified(name: TableName, *, backtick: bool = False, catalog: str | None = None) -> str:
+    quote = quote_backtick if backtick else quote_double
+    parts = [catalog, name.schema, name.name] if catalog else [name.schema, name.name]
+    return ".".join(quote(part) for part in parts)

@@ -1,0 +1,268 @@
+"""From a difference to a plan: what the policy accepts, the cheapest rung, what must be proven first.
+
+`draft` decides without looking at rows; the proofs it names are run on the engine; `finish` turns the
+answers into a plan. Between the two nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from instar.core.capabilities import Rules
+from instar.core.changes import (
+    AddColumn,
+    Change,
+    ChangeClustering,
+    ChangePartitioning,
+    ChangePrimaryKey,
+    CreateTable,
+    DropColumn,
+    DropConstraint,
+    ReorderColumns,
+)
+from instar.core.checks import Proof, ProofResult, finding_for, proofs_for
+from instar.core.classify import Classified, Safety, classify
+from instar.core.diff import diff
+from instar.core.evolve import evolve
+from instar.core.findings import Finding, Severity
+from instar.core.matching import DoneRenames
+from instar.core.plan import Capability, Cost, Job, Rung, Status, Step, TablePlan
+from instar.core.policy import Policy
+from instar.core.projection import project
+from instar.core.schema import Table, TableName, Wanted
+from instar.core.types import bare, path_text, type_text
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan before its proofs: everything that follows from the two schemas and the policy."""
+
+    wanted: Wanted
+    live: Table | None
+    changes: tuple[Classified, ...]
+    findings: tuple[Finding, ...]
+    job: Job
+    proofs: tuple[Proof, ...]
+    irreversible: tuple[str, ...]
+
+    @property
+    def name(self) -> TableName:
+        return self.wanted.table.name
+
+
+def draft(
+    wanted: Wanted,
+    live: Table | None,
+    rules: Rules,
+    policy: Policy,
+    done: DoneRenames = frozenset(),
+) -> Draft:
+    """Decide what happens to one table."""
+    wanted, findings = rules.normalize(wanted, live)
+    classified = tuple(
+        _decided(classify(change, wanted, rules.fold), live, policy)
+        for change in diff(live, wanted, rules.fold, done)
+    )
+    accepted = tuple(_placed(c.change, live, policy, rules) for c in classified if c.accepted)
+    target = evolve(live, accepted)
+    able = [_able(change, live, wanted, rules) for change in accepted]
+    rung = max((c.rung for c in able), key=lambda r: r.height, default=Rung.METADATA)
+    why = "; ".join(dict.fromkeys(c.why for c in able if c.why and c.rung is rung))
+    said = (
+        *findings,
+        *_policy_findings(classified, live, wanted, policy),
+        *_rung_findings(accepted, able, policy, wanted.table.name),
+    )
+    projection = project(live, target, accepted, wanted, rules.fold) if live else ()
+    job = Job(live, target, accepted, projection, wanted, rung, why)
+    proofs = proofs_for(accepted, wanted, rules.fold) if live else ()
+    lost = tuple(dict.fromkeys(note for c in able for note in c.irreversible))
+    return Draft(wanted, live, classified, said, job, proofs, lost)
+
+
+def _able(change: Change, live: Table | None, wanted: Wanted, rules: Rules) -> Capability:
+    if live is None or isinstance(change, CreateTable):
+        return Capability(Rung.METADATA)
+    return rules.capability(change, live, wanted)
+
+
+def _placed(change: Change, live: Table | None, policy: Policy, rules: Rules) -> Change:
+    """Where a new column really goes: at the end of a tracked table, or where no place can be had."""
+    if not isinstance(change, AddColumn) or live is None:
+        return change
+    tracked = bool(live.change_tracking)
+    free = rules.positions or (policy.reorders and len(change.path) == 1)
+    return change if free and not tracked else replace(change, after=None)
+
+
+def _decided(classified: Classified, live: Table | None, policy: Policy) -> Classified:
+    """What the policy lets through; the rest stays in the plan as seen and not done."""
+    match classified.change:
+        case DropColumn() | DropConstraint() | ChangePrimaryKey(_, ()):
+            return replace(classified, accepted=policy.drops)
+        case ChangeClustering(_, ()) | ChangePartitioning(_, ()):
+            return replace(classified, accepted=policy.drops)
+        case ReorderColumns():
+            tracked = live is not None and bool(live.change_tracking)
+            return replace(classified, accepted=policy.reorders and not tracked)
+        case _:
+            return classified
+
+
+def _policy_findings(
+    classified: tuple[Classified, ...], live: Table | None, wanted: Wanted, policy: Policy
+) -> Iterator[Finding]:
+    table = wanted.table.name
+    for item in classified:
+        match item.change:
+            case DropColumn(path) if not item.accepted:
+                yield Finding(
+                    "F102",
+                    Severity.WARNING,
+                    f"[{table}] '{path_text(path)}' is live but not declared; it stays.",
+                    "Declare it, or drop it with --column-conflict drop.",
+                    path,
+                )
+            case ReorderColumns(path) if not item.accepted and live and live.change_tracking:
+                if policy.reorders:
+                    yield Finding(
+                        "F401",
+                        Severity.WARNING,
+                        f"[{table}] is change-tracked: its live column order is authoritative.",
+                        "Let apply print the corrected column block, or use --write-manifests.",
+                        path,
+                    )
+            case ReorderColumns(path) if not item.accepted:
+                yield Finding(
+                    "F402",
+                    Severity.INFO,
+                    f"[{table}] the order differs from the live table; the live order is kept.",
+                    "Use --column-conflict reorder to take over the declared order.",
+                    path,
+                )
+            case (
+                DropConstraint() | ChangePrimaryKey() | ChangeClustering() | ChangePartitioning()
+            ) if not item.accepted:
+                yield Finding(
+                    "F103",
+                    Severity.WARNING,
+                    f"[{table}] has {_described(item.change)} that is not declared; it stays.",
+                    "Declare it, or remove it with --column-conflict drop.",
+                )
+            case change if item.accepted and item.safety is Safety.UNSUPPORTED:
+                yield Finding(
+                    "F104",
+                    Severity.ERROR,
+                    f"[{table}] {item.reason}.",
+                    "Add a '_using' expression to the column definition in the yml.",
+                    getattr(change, "path", ()),
+                )
+            case _:
+                pass
+    yield from _unsaid_renames(classified, table)
+
+
+def _described(change: Change) -> str:
+    match change:
+        case DropConstraint(constraint):
+            return f"the constraint '{constraint.name}'"
+        case ChangePrimaryKey(old):
+            return f"the primary key ({', '.join(old)})"
+        case ChangeClustering(old):
+            return f"clustering by ({', '.join(old)})"
+        case ChangePartitioning(old):
+            return f"partitioning by ({', '.join(old)})"
+        case _:
+            return "something"
+
+
+def _unsaid_renames(classified: tuple[Classified, ...], table: TableName) -> Iterator[Finding]:
+    """A drop and an add of one type side by side look like a rename; that is said, never guessed."""
+    adds = [c.change for c in classified if isinstance(c.change, AddColumn)]
+    for item in classified:
+        if not isinstance(item.change, DropColumn):
+            continue
+        dropped = item.change
+        for add in adds:
+            alike = bare(add.column.type) == bare(dropped.column.type)
+            if alike and add.path[:-1] == dropped.path[:-1]:
+                yield Finding(
+                    "F105",
+                    Severity.WARNING,
+                    f"[{table}] '{path_text(add.path)}' is new and '{path_text(dropped.path)}' is gone, "
+                    f"both {type_text(add.column.type)}: is it a rename?",
+                    f"If so, say `renamed_from: {dropped.path[-1]}`; else the values do not follow.",
+                    add.path,
+                )
+
+
+def _rung_findings(
+    accepted: tuple[Change, ...], able: list[Capability], policy: Policy, table: TableName
+) -> Iterator[Finding]:
+    for change, capability in zip(accepted, able, strict=True):
+        path = getattr(change, "path", ())
+        if capability.rung is Rung.NEVER:
+            yield Finding("F601", Severity.ERROR, f"[{table}] {capability.why}.", None, path)
+        by_order = isinstance(change, ReorderColumns) or (
+            isinstance(change, AddColumn) and policy.reorders
+        )
+        if capability.rung is Rung.REWRITE and not policy.allow_rewrite and not by_order:
+            yield Finding(
+                "F501",
+                Severity.ERROR,
+                f"[{table}] needs a rewrite of the table: {capability.why}.",
+                "Pass --allow-rewrite to permit it.",
+                path,
+            )
+
+
+def finish(sketch: Draft, results: tuple[ProofResult, ...], cost: Cost, rules: Rules) -> TablePlan:
+    """The plan of one table, with what the rows said."""
+    broken = tuple(finding_for(sketch.name, r) for r in results if r.count)
+    findings = (*sketch.findings, *broken, *_notes(sketch))
+    blocked = any(f.severity is Severity.ERROR for f in findings)
+    steps: tuple[Step, ...] = ()
+    if sketch.job.changes and not blocked:
+        steps = tuple(_costed(step, sketch, cost) for step in rules.steps(sketch.job))
+    return TablePlan(
+        sketch.name,
+        rules.name,
+        _status(sketch, steps, blocked),
+        sketch.changes,
+        findings,
+        steps,
+        sketch.live,
+        sketch.job.target,
+        _normalized_columns(sketch),
+        sketch.wanted.origin,
+    )
+
+
+def _notes(sketch: Draft) -> Iterator[Finding]:
+    for note in sketch.irreversible:
+        yield Finding("F502", Severity.WARNING, f"[{sketch.name}] cannot be undone: {note}.")
+
+
+def _costed(step: Step, sketch: Draft, cost: Cost) -> Step:
+    touches = step.rung in (Rung.REWRITE, Rung.STEPS) or step.kind == "fill"
+    why = step.why_not_cheaper or (sketch.job.why if step.rung is not Rung.METADATA else None)
+    return replace(step, cost=cost if touches else Cost(), why_not_cheaper=why or None)
+
+
+def _status(sketch: Draft, steps: tuple[Step, ...], blocked: bool) -> Status:
+    if blocked:
+        return Status.BLOCKED
+    if not steps:
+        return Status.NO_CHANGE
+    return Status.CREATE if sketch.live is None else Status.CHANGE
+
+
+def _normalized_columns(sketch: Draft) -> tuple[str, ...]:
+    """The column order of a tracked table, when the declared one differs from what it will be."""
+    if sketch.live is None or not sketch.live.change_tracking:
+        return ()
+    declared = [c.name for c in sketch.wanted.table.columns]
+    order = [c.name for c in sketch.job.target.columns]
+    known = [name for name in order if name in declared]
+    return tuple(order) if known != declared else ()
