@@ -26,4 +26,46 @@ CODES: dict[str, CodeDoc] = {
         "Spark runs on Java 17 or 21, and no such `java` was found.",
         "Install a JDK 17 or 21 (Debian: openjdk-17-jre-headless) or set JAVA_HOME.",
     ),
+    "E202": CodeDoc(
+        "Spark cannot be reached",
+        "Nothing answers at the environment's `connect_url` or `master`, or the address is malformed.",
+        "Check the address and that the server runs. With a token the client speaks TLS unless the"
+        " host is written `localhost`.",
+    ),
+    "E203": CodeDoc(
+        "The Spark server refused the token",
+        "The server asks for a token, and none or another one was given.",
+        "Put `;token=${NAME}` into `connect_url`, or set SPARK_CONNECT_AUTHENTICATE_TOKEN.",
+    ),
+    "E204": CodeDoc(
+        "The local Spark server did not start",
+        "The embedded Spark ended, or did not answer in time, while it was being started.",
+        "Read the log that the message names; too little memory and a folder that cannot be written"
+        " are the usual reasons.",
+    ),
+    "E205": CodeDoc(
+        "The local Spark server has other settings and is in use",
+        "A project has one local server; another command still uses the one that was started with"
+        " a different `conf` or other jars.",
+        "Wait for the other command to end; the server is then restarted with the new settings.",
+    ),
+    "E206": CodeDoc(
+        "The engine jars are missing",
+        "Delta and Iceberg need jars that are fetched once, and fetching failed or the named folder"
+        " lacks some.",
+        "Set INSTAR_MAVEN_REPOSITORY to a reachable Maven mirror, or INSTAR_JARS to a folder with"
+        " the jars.",
+    ),
+    "E210": CodeDoc(
+        "Spark refused a statement",
+        "The statement is wrong, or failed while it ran; the message begins with Spark's own"
+        " error condition.",
+        "Look the condition up in Spark's documentation; nothing of the statement was kept unless"
+        " the message says so.",
+    ),
+    "E211": CodeDoc(
+        "The outcome of a statement is unknown",
+        "The connection to Spark broke while the statement ran; it may have been committed.",
+        "Run the command again: it looks at the table first and never repeats blindly.",
+    ),
 }

@@ -1,0 +1,181 @@
+"""Opens and closes sessions over Spark Connect."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from instar.errors import EnvironmentProblem
+from instar.spark.failures import silence, status_name, token_refused, translate
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.client import SparkConnectClient
+    from pyspark.sql.connect.session import SparkSession
+
+_DEFAULT_PORT = 15002
+_REACH_SECONDS = 5.0
+_CLOSE_SECONDS = 5.0
+_REMOTE_MODE = "SPARK_CONNECT_MODE_ENABLED"
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+
+# Letting go must never hang on a server that hangs.
+_SERVICE_CONFIG = {
+    "methodConfig": [
+        {
+            "name": [
+                {"service": "spark.connect.SparkConnectService", "method": method}
+                for method in ("ReleaseSession", "ReleaseExecute", "FetchErrorDetails", "Interrupt")
+            ],
+            "timeout": "5s",
+        }
+    ]
+}
+_QUICK = {"max_retries": 2, "initial_backoff": 50, "max_backoff": 500}
+# A running statement is looked for again by its id after a short break of the network; about 25 s.
+_PATIENT = {"max_retries": 8, "initial_backoff": 50, "max_backoff": 5000}
+
+_open: set[SparkSession] = set()
+_guard = threading.Lock()
+
+
+def open_local(port: int, token: str) -> SparkSession:
+    """A session on this machine's own server.
+
+    Only the literal host `localhost` lets the client send a token without TLS.
+    """
+    session = _connect(f"sc://localhost:{port}/;token={token}", [("grpc.enable_http_proxy", 0)])
+    _first_answer(session, f"localhost:{port}")
+    return session
+
+
+def open_remote(url: str, conf: Iterable[tuple[str, str]]) -> SparkSession:
+    """A session on the user's server; fails within seconds where nobody answers."""
+    place = _place(url)
+    _probe(place)
+    session = _connect(url, [])
+    host, port = place
+    _first_answer(session, f"{host}:{port}")
+    try:
+        for key, value in conf:
+            session.conf.set(key, value)
+    except Exception as error:
+        close(session)
+        raise translate(error) or error from error
+    session.client.set_retry_policies([_policy(_PATIENT)])
+    return session
+
+
+def close(session: SparkSession) -> None:
+    """Release the session on the server and the channel here, within seconds, exactly once."""
+    with _guard:
+        if session not in _open:
+            return
+        _open.discard(session)
+        if not _open:
+            os.environ.pop(_REMOTE_MODE, None)
+    _forget(session)
+    worker = threading.Thread(target=_let_go, args=(session.client,), daemon=True)
+    worker.start()
+    worker.join(_CLOSE_SECONDS)
+    # PySpark closes once more when the session is collected, in whatever thread that happens,
+    # under a lock of the class that another thread may hold while it waits for this one.
+    session.client.close = _nothing
+
+
+def _connect(url: str, options: list[tuple[str, object]]) -> SparkSession:
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+    from pyspark.sql.connect.session import SparkSession
+
+    silence()
+    options = [*options, ("grpc.service_config", json.dumps(_SERVICE_CONFIG))]
+    try:
+        session = SparkSession(connection=DefaultChannelBuilder(url, options))
+    except PySparkException as error:
+        raise EnvironmentProblem(
+            "E202",
+            "The Spark Connect address cannot be read.",
+            hint="It looks like sc://host:15002/;token=${NAME};use_ssl=true",
+        ) from error
+    session.client.set_retry_policies([_policy(_QUICK)])
+    # At exit it would send one more command, through a channel that is closed by then.
+    atexit.unregister(session.client._cleanup_ml_cache)
+    with _guard:
+        # Held here so that no session is collected before it is closed.
+        _open.add(session)
+        # What `SparkSession.builder.remote` sets: pyspark.sql.functions go by it.
+        os.environ[_REMOTE_MODE] = "1"
+    SparkSession._set_default_and_active_session(session)
+    return session
+
+
+def _policy(limits: dict[str, int]) -> object:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    return DefaultPolicy(**limits)
+
+
+def _first_answer(session: SparkSession, place: str) -> None:
+    try:
+        _ = session.version
+    except Exception as error:
+        close(session)
+        raise _no_answer(error, place) from error
+
+
+def _no_answer(error: Exception, place: str) -> EnvironmentProblem:
+    if status_name(error) == "UNAUTHENTICATED":
+        return token_refused()
+    return EnvironmentProblem(
+        "E202",
+        f"No Spark Connect server answers at {place}.",
+        hint="Check the address and that the server runs. With a token the connection is encrypted"
+        " unless the host is written `localhost`.",
+    )
+
+
+def _place(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _DEFAULT_PORT
+
+
+def _probe(place: tuple[str, int]) -> None:
+    """gRPC itself would try for long where packets vanish."""
+    if any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
+        return
+    try:
+        socket.create_connection(place, timeout=_REACH_SECONDS).close()
+    except OSError as error:
+        raise _no_answer(error, f"{place[0]}:{place[1]}") from error
+
+
+def _let_go(client: SparkConnectClient) -> None:
+    with contextlib.suppress(Exception):
+        client.release_session()
+    with contextlib.suppress(Exception):
+        client.close()
+
+
+def _forget(session: SparkSession) -> None:
+    kind = type(session)
+    if kind._default_session is session:
+        kind._default_session = None
+    if getattr(kind._active_session, "session", None) is session:
+        kind._active_session.session = None
+
+
+def _nothing() -> None:
+    return None
+
+
+@atexit.register
+def _close_all() -> None:
+    for session in list(_open):
+        close(session)

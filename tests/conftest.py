@@ -1,0 +1,31 @@
+"""Fixtures shared by all tests: one warm local Spark for the whole run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
+
+
+@pytest.fixture(scope="session")
+def spark_root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the run's Spark; INSTAR_TEST_SPARK_ROOT keeps one warm between runs."""
+    kept = os.environ.get("INSTAR_TEST_SPARK_ROOT")
+    if kept:
+        yield Path(kept)
+        return
+    root = tmp_path_factory.mktemp("spark")
+    yield root
+    stop_server(root)
+
+
+@pytest.fixture(scope="session")
+def spark(spark_root: Path) -> Iterator[SparkHandle]:
+    """A session on the run's warm server."""
+    handle = open_session(SparkSettings(spark_root), note=lambda _: None)
+    yield handle
+    handle.close()
