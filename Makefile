@@ -1,0 +1,52 @@
+# Instar: every target sets up what it needs.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench kill fuzz docs clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## Make .venv with instar and everything its tests need
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Instar needs Python 3.11 or newer; set PYTHON=python3.12, say") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(STAMP)
+
+demo: setup  ## Evolve Delta, Iceberg, Parquet and DuckDB tables on an embedded Spark
+	$(BIN)/python demo/run.py
+
+test: setup  ## Run all tests
+	$(BIN)/python -m pytest
+
+check: setup  ## Lint, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_layers.py
+
+format: setup  ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup  ## Measure against named references; prints ratios
+	$(BIN)/python -m bench
+
+kill: setup  ## Kill the process at every failpoint on every backend, finish, compare (N/N)
+	INSTAR_KILL_ALL=1 $(BIN)/python -m pytest tests/kill
+
+fuzz: setup  ## Property tests with many more examples
+	INSTAR_FUZZ=1 $(BIN)/python -m pytest tests/core tests/sources -k "property or random or any"
+
+docs: setup  ## Generate the reference pages and the capability matrix from the code and the engines
+	$(BIN)/python -m instar.cli.reference
+	$(BIN)/python -m tests.matrix
+
+clean:  ## Remove what the targets made
+	rm -rf $(VENV) .instar build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
