@@ -10,6 +10,7 @@ from types import MappingProxyType
 from instar.core.changes import Change
 from instar.core.classify import Classified
 from instar.core.findings import Finding, Severity
+from instar.core.matching import DoneRenames
 from instar.core.policy import Policy
 from instar.core.projection import Projection
 from instar.core.schema import Table, TableName, Wanted
@@ -104,6 +105,8 @@ class TablePlan:
     target: Table | None
     normalized_columns: tuple[str, ...] = ()
     origin: str = ""
+    renames: DoneRenames = frozenset()
+    """The declared renames that hold once this is applied: what the state store remembers."""
 
     @property
     def blocked(self) -> bool:

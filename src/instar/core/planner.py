@@ -26,12 +26,12 @@ from instar.core.classify import Classified, Safety, classify
 from instar.core.diff import diff
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
-from instar.core.matching import DoneRenames
+from instar.core.matching import DoneRenames, Fold, folded
 from instar.core.plan import Capability, Cost, Job, Rung, Status, Step, TablePlan
 from instar.core.policy import Policy
 from instar.core.projection import project
 from instar.core.schema import Table, TableName, Wanted
-from instar.core.types import bare, path_text, type_text
+from instar.core.types import bare, path_text, type_text, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +236,15 @@ def finish(sketch: Draft, results: tuple[ProofResult, ...], cost: Cost, rules: R
         sketch.job.target,
         _normalized_columns(sketch),
         sketch.wanted.origin,
+        _renames(sketch, rules.fold),
+    )
+
+
+def _renames(sketch: Draft, fold: Fold) -> DoneRenames:
+    there = {folded(path, fold) for path, _ in walk(sketch.job.target.columns)}
+    declared = {folded(p, fold): h.renamed_from for p, h in sketch.wanted.hints.items()}
+    return frozenset(
+        (p, fold(old)) for p, old in declared.items() if old is not None and p in there
     )
 
 
