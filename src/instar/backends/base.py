@@ -96,6 +96,9 @@ class Backend(ABC):
             return Outcome.NOT_DONE if before is None else Outcome.UNCLEAR
         if isinstance(live, NotATable):
             return Outcome.UNCLEAR
+        if before is not None and same_schema(before, step.after):
+            # A fill, or a swap of two like columns: the schema cannot tell.
+            return Outcome.UNCLEAR
         if same_schema(live, step.after):
             return Outcome.DONE
         if before is not None and same_schema(live, before):
