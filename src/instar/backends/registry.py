@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from instar.backends.base import Backend
+from instar.core.capabilities import Rules
 from instar.errors import EnvironmentProblem, ProjectError
 from instar.spark.settings import SparkSettings
 
@@ -57,11 +58,32 @@ class _Entry:
 
 
 OPENERS: Mapping[str, _Entry] = {
-    "spark": _Entry("instar.backends.spark"),
-    "duckdb": _Entry("instar.backends.duckdb"),
-    "snowflake": _Entry("instar.backends.snowflake", extra="snowflake"),
+    "spark": _Entry("instar.backends.spark.engine"),
+    "duckdb": _Entry("instar.backends.duckdb.engine"),
+    "snowflake": _Entry("instar.backends.snowflake.engine", extra="snowflake"),
 }
 """Each module has `open_engine(settings, note) -> Engine`."""
+
+
+RULES: Mapping[tuple[str, str], str] = {
+    ("spark", "delta"): "instar.backends.spark.delta_rules:DeltaRules",
+    ("spark", "iceberg"): "instar.backends.spark.iceberg_rules:IcebergRules",
+    ("spark", "parquet"): "instar.backends.spark.parquet_rules:ParquetRules",
+    ("duckdb", ""): "instar.backends.duckdb.rules:DuckDBRules",
+    ("snowflake", ""): "instar.backends.snowflake.rules:SnowflakeRules",
+}
+"""The pure half of each backend, for what needs no engine."""
+
+
+def rules_for(type_: str, format_: str) -> Rules:
+    """The rules of an environment's table format."""
+    where = RULES.get((type_, format_)) or RULES.get((type_, ""))
+    if where is None:
+        formats = ", ".join(f for t, f in RULES if t == type_)
+        raise ProjectError("E114", f"format '{format_}' is not one of this environment's: {formats}")
+    module, _, name = where.partition(":")
+    rules: Rules = getattr(importlib.import_module(module), name)()
+    return rules
 
 
 def open_engine(settings: EngineSettings, note: Note) -> Engine:

@@ -1,0 +1,97 @@
+"""Compare any two sides: environments, recorded versions, manifest files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from instar.core.changes import Change, CreateTable
+from instar.core.diff import diff
+from instar.core.schema import Table, TableName, Wanted
+from instar.core.types import without_identity
+from instar.errors import UsageError
+from instar.sources.manifest import load_manifest
+
+if TYPE_CHECKING:
+    from instar.app.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class TableDifference:
+    """`changes` lead from left to right; `gone` is a table that only the left has."""
+
+    table: TableName
+    changes: tuple[Change, ...] = ()
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    left: str
+    right: str
+    tables: tuple[TableDifference, ...]
+
+    @property
+    def same(self) -> bool:
+        return not self.tables
+
+
+def compare(project: Project, left: str, right: str, spark: Any = None) -> Comparison:
+    """What leads from the left side to the right one, table by table."""
+    one, other = _side(project, left, spark), _side(project, right, spark)
+    only = _single_file(left) or _single_file(right)
+    names = set(one) & set(other) if only else set(one) | set(other)
+    if only and not names:
+        names = set(one) | set(other)
+    found = [_difference(name, one.get(name), other.get(name)) for name in sorted(names)]
+    return Comparison(left, right, tuple(d for d in found if d is not None))
+
+
+def _single_file(side: str) -> bool:
+    return side.endswith((".yml", ".yaml"))
+
+
+def _side(project: Project, side: str, spark: Any) -> dict[str, Wanted]:
+    """By bare table name: two environments may keep a table in schemas of their own."""
+    if _single_file(side):
+        wanted = load_manifest(project.config, project.environment(None), Path(side))
+        return {wanted.table.name.name: wanted}
+    env, _, version = side.partition("@")
+    if env not in project.config.environments:
+        raise UsageError(
+            "E117",
+            f"'{side}' is neither an environment, a version (env@3) nor a manifest file",
+            hint=f"Environments: {', '.join(project.config.environments)}.",
+        )
+    tables = _recorded(project, env, version) if version else project.live(env, spark=spark)
+    return {t.name.name: Wanted(t) for t in tables if "__instar_" not in t.name.name}
+
+
+def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:
+    with project._store() as store:
+        if not version.isdigit():
+            raise UsageError("E117", f"'{version}' is not a version number", hint="Example: dev@2")
+        found = [store.version(env, name, int(version)) for name in store.versioned_tables(env)]
+    tables = tuple(t for t in found if t is not None)
+    if not tables:
+        raise UsageError(
+            "E117", f"no table has version {version} in '{env}'", hint="See `instar history`."
+        )
+    return tables
+
+
+def _difference(name: str, one: Wanted | None, other: Wanted | None) -> TableDifference | None:
+    del name
+    if other is None:
+        assert one is not None
+        return TableDifference(one.table.name, gone=True)
+    if one is None:
+        return TableDifference(other.table.name, (CreateTable(other.table),))
+    target = replace(
+        other.table,
+        name=one.table.name,
+        columns=tuple(without_identity(c) for c in other.table.columns),
+    )
+    changes = diff(one.table, replace(other, table=target))
+    return TableDifference(one.table.name, changes) if changes else None

@@ -1,0 +1,69 @@
+"""Is everything there that a project needs? Each answer comes with what to do about it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from instar.backends.registry import rules_for
+from instar.core.findings import Finding
+from instar.core.schema import Wanted
+from instar.errors import InstarError, Location
+from instar.sources.project import Environment
+from instar.spark.java import find_java
+
+if TYPE_CHECKING:
+    from instar.app.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    name: str
+    ok: bool
+    detail: str
+    hint: str | None = None
+
+
+def validated(wanted: Sequence[Wanted], env: Environment) -> tuple[Finding, ...]:
+    """What each table's engine could not keep, without asking the engine."""
+    findings: list[Finding] = []
+    for item in wanted:
+        rules = rules_for(env.type, item.table.format or env.format)
+        _, said = rules.normalize(item, None)
+        findings += [replace(f, where=f.where or Location(item.origin)) for f in said]
+    return tuple(findings)
+
+
+def examined(project: Project, env: str | None) -> tuple[Diagnosis, ...]:
+    """Python, the files, Java, the engine, the state store: in the order a newcomer meets them."""
+    chosen = project.environment(env)
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("python", lambda: ".".join(map(str, sys.version_info[:3]))),
+        ("manifests", lambda: f"{len(project.wanted(chosen.name))} tables"),
+        ("state", lambda: _state(project, chosen.name)),
+    ]
+    if chosen.type == "spark" and chosen.connect_url is None:
+        checks.append(("java", lambda: str(find_java())))
+    checks.append((f"engine ({chosen.type})", lambda: _engine(project, chosen.name)))
+    return tuple(_diagnosed(name, check) for name, check in checks)
+
+
+def _diagnosed(name: str, check: Callable[[], str]) -> Diagnosis:
+    try:
+        return Diagnosis(name, True, check())
+    except InstarError as error:
+        return Diagnosis(name, False, f"{error.code}: {error.message}", error.hint)
+
+
+def _state(project: Project, env: str) -> str:
+    with project._store() as store:
+        open_runs = store.unfinished(env)
+    return f"{len(open_runs)} unfinished run(s)" if open_runs else "ready"
+
+
+def _engine(project: Project, env: str) -> str:
+    with project._world(env, None) as world:
+        names = [name for b in world.engine.backends.values() for name in b.list_tables(world.env.schema)]
+    return f"answers; {len(set(names))} tables in schema '{world.env.schema}'"

@@ -1,0 +1,139 @@
+"""A plan for many tables: engines are asked in bulk, rows are looked at only where a proof needs them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from instar.app.events import Listener
+from instar.backends.base import Backend, NotATable
+from instar.backends.registry import Engine
+from instar.core.checks import ProofResult
+from instar.core.findings import Finding, Severity
+from instar.core.plan import Cost, Rung, Status, TablePlan
+from instar.core.planner import Draft, draft, finish
+from instar.core.policy import Policy
+from instar.core.schema import Table, TableName, Wanted
+from instar.errors import EngineError
+from instar.state import Store
+
+
+def plan_tables(
+    wanted: Sequence[Wanted],
+    engine: Engine,
+    store: Store,
+    env: str,
+    policy: Policy,
+    listener: Listener,
+) -> tuple[TablePlan, ...]:
+    """The plan of every wanted table, in the order given."""
+    by_backend: defaultdict[int, list[Wanted]] = defaultdict(list)
+    backends: dict[int, Backend] = {}
+    for item in wanted:
+        backend = engine.backend(item.table.format)
+        backends[id(backend)] = backend
+        by_backend[id(backend)].append(item)
+    open_runs = {run.table for run in store.unfinished(env)}
+    plans: dict[TableName, TablePlan] = {}
+    for key, items in by_backend.items():
+        for plan in _plan_on(backends[key], items, store, env, policy, open_runs, listener):
+            plans[plan.table] = plan
+    return tuple(plans[item.table.name] for item in wanted)
+
+
+def _plan_on(
+    backend: Backend,
+    items: Sequence[Wanted],
+    store: Store,
+    env: str,
+    policy: Policy,
+    open_runs: set[TableName],
+    listener: Listener,
+) -> list[TablePlan]:
+    live = backend.inspect([item.table.name for item in items])
+    done = store.all_done_renames(env)
+    plans: list[TablePlan] = []
+    drafts: list[Draft] = []
+    for item in items:
+        name = item.table.name
+        found = live.get(name)
+        if name in open_runs:
+            plans.append(_without_steps(item, backend, _interrupted(name), Status.NO_CHANGE))
+        elif isinstance(found, NotATable):
+            plans.append(_without_steps(item, backend, _not_a_table(found), Status.BLOCKED))
+        else:
+            drafts.append(
+                draft(item, found, backend.rules, policy, done.get(name, frozenset()))
+            )
+    costs = backend.measure([d.name for d in drafts if d.live is not None and d.job.changes])
+    plans += [_completed(d, backend, costs, listener) for d in drafts]
+    return plans
+
+
+def _completed(
+    sketch: Draft, backend: Backend, costs: Mapping[TableName, Cost], listener: Listener
+) -> TablePlan:
+    cost = costs.get(sketch.name, Cost())
+    hopeless = any(f.code == "F601" for f in sketch.findings) or sketch.job.rung is Rung.NEVER
+    results: Sequence[ProofResult] = ()
+    if sketch.proofs and sketch.live is not None and not hopeless:
+        listener.progress(f"checking rows of {sketch.name}", 0, cost.rows)
+        try:
+            results = backend.prove(sketch.job, sketch.proofs)
+        except EngineError as error:
+            return _unprovable(sketch, backend, error)
+    return finish(sketch, tuple(results), cost, backend.rules)
+
+
+def _unprovable(sketch: Draft, backend: Backend, error: EngineError) -> TablePlan:
+    finding = Finding(
+        "F204",
+        Severity.ERROR,
+        f"[{sketch.name}] the rows could not be checked: {error.message}",
+        error.hint or "Look at the expressions of this table's manifest.",
+    )
+    return TablePlan(
+        sketch.name,
+        backend.rules.name,
+        Status.BLOCKED,
+        sketch.changes,
+        (*sketch.findings, finding),
+        (),
+        sketch.live,
+        sketch.job.target,
+        origin=sketch.wanted.origin,
+    )
+
+
+def _without_steps(
+    item: Wanted, backend: Backend, finding: Finding, status: Status, live: Table | None = None
+) -> TablePlan:
+    return TablePlan(
+        item.table.name,
+        backend.rules.name,
+        status,
+        (),
+        (finding,),
+        (),
+        live,
+        None,
+        origin=item.origin,
+    )
+
+
+def _not_a_table(found: NotATable) -> Finding:
+    return Finding(
+        "F106",
+        Severity.ERROR,
+        f"[{found.name}] is {found.kind}, not a table that can be evolved.",
+        "Give the table another name, or remove what is there.",
+    )
+
+
+def _interrupted(name: TableName) -> Finding:
+    return Finding(
+        "F503",
+        Severity.WARNING,
+        f"[{name}] an earlier apply did not end; it is finished first, then the table is planned.",
+        "Run `instar apply` or `instar recover`.",
+    )

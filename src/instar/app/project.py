@@ -1,0 +1,297 @@
+"""A project on disk and what can be done with it: the API of the command line, notebooks and jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from instar.app import comparing, doctoring
+from instar.app.events import Listener, Silent
+from instar.app.opening import opened
+from instar.app.planning import plan_tables
+from instar.apply import Question, TableReport, apply_table, questions, resume
+from instar.backends.base import NotATable
+from instar.backends.registry import Engine
+from instar.core.document import fingerprint
+from instar.core.findings import Finding
+from instar.core.plan import Plan, TablePlan
+from instar.core.policy import Policy
+from instar.core.schema import Table, TableName, Wanted
+from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
+from instar.sources.importer import manifest_text
+from instar.sources.manifest import load_manifests
+from instar.sources.project import Environment, ProjectConfig, load_project
+from instar.sources.rewrite import columns_block, write_columns
+from instar.state import Event, Store, open_store
+
+Confirm = Callable[[Sequence[Question]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyReport:
+    """What apply did. `blocks`: the corrected column block of each tracked table whose yml differs."""
+
+    tables: tuple[TableReport, ...]
+    blocks: tuple[tuple[TableName, str], ...] = ()
+    written: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    env: Environment
+    engine: Engine
+    store: Store
+
+
+class Project:
+    """`Project.load(".").plan(env="prod", spark=spark)`; nothing is opened before it is needed."""
+
+    def __init__(self, config: ProjectConfig, listener: Listener | None = None) -> None:
+        self.config = config
+        self.listener: Listener = listener or Silent()
+
+    @classmethod
+    def load(cls, root: Path | str = ".", listener: Listener | None = None) -> Project:
+        """The project whose instar.yml is in `root` or a folder above it."""
+        return cls(load_project(Path(root)), listener)
+
+    def environment(self, env: str | None = None) -> Environment:
+        return self.config.environment(env)
+
+    def wanted(self, env: str | None = None, tables: Sequence[str] = ()) -> tuple[Wanted, ...]:
+        """What the manifests ask for; `tables` are names or patterns."""
+        everything = load_manifests(self.config, self.environment(env))
+        if not tables:
+            return everything
+        chosen = tuple(w for w in everything if any(_named(w.table.name, t) for t in tables))
+        for pattern in tables:
+            if not any(_named(w.table.name, pattern) for w in everything):
+                raise ProjectError(
+                    "E116",
+                    f"no manifest for table '{pattern}'",
+                    hint="Names are 'table', 'schema.table' or patterns such as 'sales.*'.",
+                )
+        return chosen
+
+    def validate(self, env: str | None = None) -> tuple[Finding, ...]:
+        """Read every file and normalize every table for its engine, touching nothing."""
+        chosen = self.environment(env)
+        return doctoring.validated(load_manifests(self.config, chosen), chosen)
+
+    def plan(
+        self,
+        env: str | None = None,
+        policy: Policy = Policy(),
+        tables: Sequence[str] = (),
+        spark: Any = None,
+    ) -> Plan:
+        """What would happen. Reads only."""
+        wanted = self.wanted(env, tables)
+        with self._world(env, spark) as world:
+            return self._planned(world, wanted, policy)
+
+    def _planned(self, world: _World, wanted: Sequence[Wanted], policy: Policy) -> Plan:
+        found = plan_tables(
+            wanted, world.engine, world.store, world.env.name, policy, self.listener
+        )
+        return Plan(world.env.name, policy, found)
+
+    def apply(
+        self,
+        plan: Plan,
+        confirm: Confirm | None = None,
+        *,
+        write_manifests: bool = False,
+        spark: Any = None,
+    ) -> ApplyReport:
+        """Carry out a plan. Nothing is touched while any of its tables is blocked."""
+        _refuse_blocked(plan)
+        wanted = {w.table.name: w for w in self.wanted(plan.env)}
+        asked = questions(plan)
+        if asked and not (confirm is not None and confirm(asked)):
+            raise ConfirmationNeeded(
+                "E403",
+                f"{len(asked)} step(s) need a word before anything is touched",
+                hint="Answer the question, or pass --yes where nobody can be asked.",
+            )
+        with self._world(plan.env, spark) as world:
+            reports = tuple(self._applied(world, t, wanted[t.table]) for t in plan.pending)
+            self._remember(world, plan, wanted)
+        blocks, written = self._normalized(plan, write_manifests)
+        return ApplyReport(reports, blocks, written)
+
+    def _applied(self, world: _World, table: TablePlan, wanted: Wanted) -> TableReport:
+        backend = world.engine.backend(wanted.table.format)
+        return apply_table(
+            table,
+            backend,
+            world.store,
+            world.env.name,
+            progress=self.listener.progress,
+            note=self.listener.note,
+        )
+
+    def _remember(self, world: _World, plan: Plan, wanted: dict[TableName, Wanted]) -> None:
+        """A swap looks the same before and after: only the store knows that it was done."""
+        for table in plan.tables:
+            if table.table in wanted:
+                backend = world.engine.backend(wanted[table.table].table.format)
+                world.store.remember_renames(
+                    world.env.name, table.table, _declared(wanted[table.table], backend.rules.fold)
+                )
+
+    def _normalized(
+        self, plan: Plan, write: bool
+    ) -> tuple[tuple[tuple[TableName, str], ...], tuple[Path, ...]]:
+        """The corrected column blocks of tracked tables, printed or written into their manifests."""
+        blocks: list[tuple[TableName, str]] = []
+        written: list[Path] = []
+        for table in plan.tables:
+            if not table.normalized_columns or table.target is None:
+                continue
+            if write and table.origin:
+                path = self.config.root / table.origin
+                write_columns(path, table.target, root=self.config.root)
+                written.append(path)
+            else:
+                blocks.append((table.table, columns_block(table.target)))
+        return tuple(blocks), tuple(written)
+
+    def check_sealed(self, plan: Plan, sealed: str) -> None:
+        """A sealed plan may be applied only when the plan of today is the same."""
+        if fingerprint(plan) != sealed:
+            raise PlanMoved(
+                "E404",
+                "the sealed plan no longer fits: a table, a manifest or the policy has moved since",
+                hint="Look at `instar plan` again and seal a new one.",
+            )
+
+    def resume(self, env: str | None = None, spark: Any = None) -> tuple[TableReport, ...]:
+        """Finish every run that an earlier apply left behind."""
+        with self._store() as store:
+            if not store.unfinished(self.environment(env).name):
+                return ()
+        with self._world(env, spark) as world:
+            return tuple(
+                resume(
+                    world.engine.backend(run.backend),
+                    world.store,
+                    world.env.name,
+                    run,
+                    progress=self.listener.progress,
+                    note=self.listener.note,
+                )
+                for run in world.store.unfinished(world.env.name)
+            )
+
+    def recover(
+        self, env: str | None = None, *, forget: bool = False, spark: Any = None
+    ) -> tuple[TableReport, ...]:
+        """Finish what is unfinished, or (a last resort) forget that it was begun."""
+        if not forget:
+            return self.resume(env, spark)
+        with self._store() as store:
+            for run in store.unfinished(self.environment(env).name):
+                store.abandon(run)
+                self.listener.note(f"{run.table}: the unfinished run is forgotten")
+        return ()
+
+    def drift(self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None) -> Plan:
+        """Where the live tables have left their manifests, whatever the policy would do about it."""
+        return self.plan(env, Policy(), tables, spark)
+
+    def diff(self, left: str, right: str, spark: Any = None) -> comparing.Comparison:
+        """Two sides: an environment, `env@version`, or a manifest file."""
+        return comparing.compare(self, left, right, spark)
+
+    def live(
+        self, env: str | None = None, tables: Sequence[TableName] | None = None, spark: Any = None
+    ) -> tuple[Table, ...]:
+        """The tables of an environment as they are."""
+        with self._world(env, spark) as world:
+            found: dict[TableName, Table] = {}
+            for backend in world.engine.backends.values():
+                names = tables if tables is not None else backend.list_tables(world.env.schema)
+                for name, table in backend.inspect(names).items():
+                    if not isinstance(table, NotATable):
+                        found[name] = table
+            return tuple(found[name] for name in sorted(found))
+
+    def import_tables(
+        self, env: str | None = None, patterns: Sequence[str] = (), spark: Any = None
+    ) -> tuple[tuple[Path, str], ...]:
+        """Manifests for live tables that have none: (path, text) each; nothing is written."""
+        declared = {w.table.name for w in load_manifests(self.config, self.environment(env))}
+        result: list[tuple[Path, str]] = []
+        for table in self.live(env, spark=spark):
+            chosen = not patterns or any(_named(table.name, p) for p in patterns)
+            if chosen and table.name not in declared and "__instar_" not in table.name.name:
+                result.append((self._manifest_path(table.name), manifest_text(table)))
+        return tuple(result)
+
+    def _manifest_path(self, name: TableName) -> Path:
+        """A file name that is safe everywhere, inside the tables folder."""
+        safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name.name) or "table"
+        folder = self.config.root / "tables"
+        path, n = folder / f"{safe}.yml", 2
+        while path.exists():
+            path, n = folder / f"{safe}_{n}.yml", n + 1
+        return path
+
+    def history(self, env: str | None = None, table: str | None = None) -> tuple[Event, ...]:
+        with self._store() as store:
+            events = store.history(self.environment(env).name)
+        return tuple(e for e in events if table is None or _named(e.table, table))
+
+    def versions(self, env: str, table: TableName) -> tuple[Table, ...]:
+        with self._store() as store:
+            return tuple(v.table for v in store.versions(env, table))
+
+    def doctor(self, env: str | None = None) -> tuple[doctoring.Diagnosis, ...]:
+        return doctoring.examined(self, env)
+
+    @contextmanager
+    def _store(self) -> Iterator[Store]:
+        store = open_store(self.config.state.reveal(), self.config.root)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    @contextmanager
+    def _world(self, env: str | None, spark: Any) -> Iterator[_World]:
+        chosen = self.environment(env)
+        with self._store() as store:
+            engine = opened(self.config, chosen, self.listener, spark)
+            try:
+                yield _World(chosen, engine, store)
+            finally:
+                engine.close()
+
+
+def _refuse_blocked(plan: Plan) -> None:
+    if plan.blocked:
+        names = ", ".join(str(t.table) for t in plan.blocked)
+        raise Blocked(
+            "E405",
+            f"the plan is blocked for {names}; nothing was touched",
+            hint="See the findings with `instar plan`.",
+        )
+
+
+def _named(name: TableName, pattern: str) -> bool:
+    return any(fnmatchcase(text, pattern) for text in (name.name, f"{name.schema}.{name.name}", str(name)))
+
+
+def _declared(
+    wanted: Wanted, fold: Callable[[str], str]
+) -> frozenset[tuple[tuple[str, ...], str]]:
+    return frozenset(
+        (tuple(map(fold, path)), fold(hint.renamed_from))
+        for path, hint in wanted.hints.items()
+        if hint.renamed_from is not None
+    )
