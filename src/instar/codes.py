@@ -56,6 +56,11 @@ CODES: dict[str, CodeDoc] = {
         "Set INSTAR_MAVEN_REPOSITORY to a reachable Maven mirror, or INSTAR_JARS to a folder with"
         " the jars.",
     ),
+    "E207": CodeDoc(
+        "Two kinds of Spark in one process",
+        "PySpark holds either sessions over Spark Connect or a classic one on a `master`, not both.",
+        "Close the session of the other environment first, or use a process for each.",
+    ),
     "E210": CodeDoc(
         "Spark refused a statement",
         "The statement is wrong, or failed while it ran; the message begins with Spark's own"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from instar.errors import EnvironmentProblem
 from instar.spark.conf import PINNED, metastore_conf, table_conf
+from instar.spark.connect import REMOTE_MODE
 from instar.spark.failures import silence, translate
 from instar.spark.jars import engine_jars
 from instar.spark.java import find_java
@@ -26,6 +27,12 @@ _OWN_METASTORE = (
 
 def open_classic(settings: SparkSettings, note: Callable[[str], None]) -> SparkSession:
     """The same jars, extensions and catalogs as the local server, where `conf` says nothing else."""
+    if os.environ.get(REMOTE_MODE):
+        raise EnvironmentProblem(
+            "E207",
+            f"A Spark Connect session is open in this process, so none on {settings.master} can be.",
+            hint="Close the other environment first, or use a process for each.",
+        )
     java = find_java()
     conf = classic_conf(settings, engine_jars(settings, note))
     os.environ["JAVA_HOME"] = str(java.home)

@@ -85,8 +85,11 @@ def server_conf(
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
     }
-    path = [str(jar) for jar in jars] + [given.get("spark.driver.extraClassPath", "")]
-    forced["spark.driver.extraClassPath"] = os.pathsep.join(part for part in path if part)
+    jars = list(jars)
+    if not given.get("spark.master", "local").startswith("local"):
+        own["spark.jars"] = ",".join(str(jar) for jar in jars)
+    path = [*map(str, jars), given.get("spark.driver.extraClassPath", "")]
+    forced["spark.driver.extraClassPath"] = os.pathsep.join(filter(None, path))
     return own | dict(given) | forced
 
 

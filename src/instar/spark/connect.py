@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _DEFAULT_PORT = 15002
 _REACH_SECONDS = 5.0
 _CLOSE_SECONDS = 5.0
-_REMOTE_MODE = "SPARK_CONNECT_MODE_ENABLED"
+REMOTE_MODE = "SPARK_CONNECT_MODE_ENABLED"
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
 # Letting go must never hang on a server that hangs.
@@ -79,7 +79,7 @@ def close(session: SparkSession) -> None:
             return
         _open.discard(session)
         if not _open:
-            os.environ.pop(_REMOTE_MODE, None)
+            os.environ.pop(REMOTE_MODE, None)
     _forget(session)
     worker = threading.Thread(target=_let_go, args=(session.client,), daemon=True)
     worker.start()
@@ -111,7 +111,7 @@ def _connect(url: str, options: list[tuple[str, object]]) -> SparkSession:
         # Held here so that no session is collected before it is closed.
         _open.add(session)
         # What `SparkSession.builder.remote` sets: pyspark.sql.functions go by it.
-        os.environ[_REMOTE_MODE] = "1"
+        os.environ[REMOTE_MODE] = "1"
     SparkSession._set_default_and_active_session(session)
     return session
 

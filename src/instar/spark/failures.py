@@ -12,6 +12,7 @@ from instar.errors import EngineError, EnvironmentProblem, InstarError, OutcomeU
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*(.*)", re.DOTALL)
+_CAUSE = re.compile(r"Caused by: \S+ \[([A-Z][A-Z0-9_.]+)\]\s*(.*)")
 _JAVA_CLASS = re.compile(r"^\(?(?:[a-z]\w*\.)+[A-Z][\w$]*\)?:?\s+")
 # The operation or its session is gone from the server: what it did is not known here.
 _LOST_CONDITIONS = ("INVALID_HANDLE.", "RESPONSE_ALREADY_RECEIVED", "INVALID_CURSOR.")
@@ -69,7 +70,7 @@ def translate(error: Exception) -> InstarError | None:
     if _is_lost(error, condition, status, text):
         return OutcomeUnknown(
             "E211",
-            f"The connection to Spark was lost while a statement ran: {_first_sentence(text)}",
+            "The connection to Spark was lost while a statement ran.",
             hint="It may or may not have been done. Nothing was tried again; run the command once"
             " more and it looks at the table first.",
         )
@@ -109,12 +110,24 @@ def _refused(error: Exception, condition: str | None, text: str) -> SparkSqlErro
         said = _first_sentence(text)
     ask = getattr(error, "getSqlState", None)
     state = ask() if callable(ask) else None
+    message = f"[{condition}] {said}" if condition else said
     return SparkSqlError(
-        f"[{condition}] {said}" if condition else said,
+        message + _root_cause(error, message),
         condition=condition,
         sqlstate=str(state) if state else None,
         detail=text.split("\n\nJVM stacktrace:")[0],
     )
+
+
+def _root_cause(error: Exception, message: str) -> str:
+    """The innermost condition in the server's stack: a failed task hides why it failed."""
+    ask = getattr(error, "getStackTrace", None)
+    stack = str(ask()) if callable(ask) else str(getattr(error, "_stackTrace", ""))
+    causes = [found for line in stack.splitlines() if (found := _CAUSE.match(line))]
+    if not causes:
+        return ""
+    condition, said = causes[-1].groups()
+    return "" if condition in message else f" [{condition}] {_first_sentence(said)}"
 
 
 def _from_engine(error: Exception) -> bool:
