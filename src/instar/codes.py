@@ -73,4 +73,15 @@ CODES: dict[str, CodeDoc] = {
         "The connection to Spark broke while the statement ran; it may have been committed.",
         "Run the command again: it looks at the table first and never repeats blindly.",
     ),
+    "E260": CodeDoc(
+        "The memory engine cannot evaluate an expression",
+        "Its evaluator knows plain columns, arithmetic, comparison, AND / OR / NOT, CASE, CAST and a"
+        " few text functions.",
+        "Write the expression with those, or use another engine.",
+    ),
+    "E261": CodeDoc(
+        "The memory engine refused a step",
+        "A row breaks what the table promises, or the table is not there.",
+        "Look at the rows that the message speaks of; nothing of the step was kept.",
+    ),
 }

@@ -1,0 +1,132 @@
+"""Proofs over Python rows: which rows break one, and how such a row is shown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, assert_never
+
+from instar.backends.memory.convert import Lossy, convert
+from instar.backends.memory.expressions import Failed, evaluate
+from instar.backends.memory.rows import Row, project_row, values_at
+from instar.core.checks import (
+    CastProof,
+    EmptyProof,
+    ExpressionProof,
+    NotNullProof,
+    Proof,
+    RowProof,
+    UniqueProof,
+)
+from instar.core.findings import Witness
+from instar.core.plan import Job
+from instar.core.schema import Table
+from instar.core.types import Struct, Type, children, path_text
+
+
+def broken_rows(proof: Proof, job: Job, rows: Sequence[Row]) -> list[int]:
+    """The places of the rows that break the proof."""
+    assert job.live is not None
+    match proof:
+        case CastProof() | ExpressionProof():
+            live = Struct(job.live.columns)
+            return _where(rows, lambda row: _live_broken(proof, live, row))
+        case NotNullProof() | RowProof() | UniqueProof():
+            projected = [project_row(job.projection, row, trying=True) for row in rows]
+            return broken_projected(proof, job.target, projected)
+        case EmptyProof():
+            return list(range(len(rows)))
+        case _:
+            assert_never(proof)
+
+
+def broken_projected(
+    proof: NotNullProof | RowProof | UniqueProof, table: Table, rows: Sequence[Row]
+) -> list[int]:
+    """The same for rows that already have the table's shape."""
+    match proof:
+        case NotNullProof(path):
+            whole = Struct(table.columns)
+            return _where(rows, lambda row: None in values_at(row, whole, path))
+        case RowProof(_, expression):
+            return _where(rows, lambda row: _is_false(expression, row))
+        case UniqueProof(_, columns):
+            return _sharing(columns, rows)
+        case _:
+            assert_never(proof)
+
+
+def _where(rows: Sequence[Row], test: Callable[[Row], bool]) -> list[int]:
+    return [i for i, row in enumerate(rows) if test(row)]
+
+
+def _live_broken(proof: CastProof | ExpressionProof, live: Type, row: Row) -> bool:
+    match proof:
+        case CastProof(_, old_path, old, new):
+            return any(_lost(v, old, new) for v in values_at(row, live, old_path))
+        case ExpressionProof(_, sql, new):
+            try:
+                value = evaluate(sql, row)
+            except Failed:
+                return True
+            return not children(new) and _lost(value, None, new)
+        case _:
+            assert_never(proof)
+
+
+def _lost(value: Any, old: Type | None, new: Type) -> bool:
+    try:
+        convert(value, new, old)
+    except Lossy:
+        return True
+    return False
+
+
+def _is_false(expression: str, row: Row) -> bool:
+    try:
+        return evaluate(expression, row) is False
+    except Failed:
+        return True
+
+
+def _sharing(columns: Sequence[str], rows: Sequence[Row]) -> list[int]:
+    """Rows whose whole key is said (no NULL) and is not theirs alone."""
+    groups: defaultdict[Any, list[int]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        key = tuple(_hashable(row[_spelled(row, c)]) for c in columns)
+        if None not in key:
+            groups[key].append(i)
+    return sorted(i for group in groups.values() if len(group) > 1 for i in group)
+
+
+def _spelled(row: Row, name: str) -> str:
+    return next(k for k in row if k.casefold() == name.casefold())
+
+
+def _hashable(value: Any) -> Any:
+    match value:
+        case dict():
+            return tuple((k, _hashable(v)) for k, v in value.items())
+        case list():
+            return tuple(_hashable(v) for v in value)
+        case float() if value != value:
+            # NaN equals NaN in a key, though not in Python.
+            return ("NaN",)
+        case _:
+            return value
+
+
+def witness(live: Table, proof: Proof, row: Row) -> Witness:
+    """The row's key (every plain column where it has none) and the value that breaks the proof."""
+    plain = [c.name for c in live.columns if not children(c.type)]
+    shown = [_spelled(row, k) for k in live.primary_key] or plain
+    found = {name: as_text(row[name]) for name in shown}
+    if isinstance(proof, CastProof):
+        values = values_at(row, Struct(live.columns), proof.old_path)
+        bad = next(v for v in values if _lost(v, proof.old, proof.new))
+        found[path_text(proof.old_path)] = as_text(bad)
+    return found
+
+
+def as_text(value: Any) -> str | None:
+    return None if value is None else value if isinstance(value, str) else str(value)
