@@ -1,0 +1,1 @@
+"""Tables on Spark: Delta, Iceberg and Parquet, each a backend over one shared SparkHandle."""
