@@ -84,4 +84,97 @@ CODES: dict[str, CodeDoc] = {
         "A row breaks what the table promises, or the table is not there.",
         "Look at the rows that the message speaks of; nothing of the step was kept.",
     ),
+    # --- E3xx state, lock, journal ---
+    "E301": CodeDoc(
+        "The state file is damaged or foreign",
+        "The file that `state` points at is no state file of Instar, or can no longer be read.",
+        "Point `state` at another file, or restore this one from a backup. Tables are not harmed.",
+    ),
+    "E302": CodeDoc(
+        "The state file is newer than this Instar",
+        "A newer Instar has written it, in a format that this one does not know.",
+        "Upgrade Instar; everybody who shares the state file needs the same format.",
+    ),
+    "E303": CodeDoc(
+        "The table is locked",
+        "Another process is changing the same table; the message says which one, where and since when.",
+        "Wait until it ends. The lock of a process that died is taken over: at once on the same"
+        " machine, else when its lease of 60 s runs out.",
+    ),
+    "E304": CodeDoc(
+        "A person must look at the table",
+        "A run was cut off, and the live table is neither as before the step nor as after it, or both"
+        " look the same. Instar does not guess.",
+        "Bring the table to one of the two states by hand and run `instar recover`; as a last resort"
+        " `instar recover --forget` drops the run, and the next plan starts from what is live.",
+    ),
+    "E305": CodeDoc(
+        "The state file cannot be written",
+        "Its folder does not exist and cannot be made, or permissions forbid writing.",
+        "Mend the permissions, or point `state` in instar.yml at another place.",
+    ),
+    "E306": CodeDoc(
+        "Writing the state file failed",
+        "The disk is full or broken. What was journalled before is kept, and nothing else was begun.",
+        "Free some space and run the command again; an unfinished run is resumed.",
+    ),
+    "E307": CodeDoc(
+        "The state file is busy",
+        "Another program has held a transaction open on it for longer than Instar waits.",
+        "End that program (a database browser, a backup) and run the command again.",
+    ),
+    "E308": CodeDoc(
+        "The lock was lost",
+        "The lease ran out while this process was stopped (a sleeping laptop, a paused container), and"
+        " another process took the table over.",
+        "Look with `instar plan`, then run the command again.",
+    ),
+    "E309": CodeDoc(
+        "An earlier run did not end",
+        "The journal has an unfinished run for this table; a new one on top of it would be a guess.",
+        "`instar apply` or `instar recover` finishes it first.",
+    ),
+    "E310": CodeDoc(
+        "The run was ended by somebody else",
+        "While this process worked, another one finished or forgot the same run.",
+        "Look with `instar history` and `instar plan`, then run the command again.",
+    ),
+    "E311": CodeDoc(
+        "`state` is no address of a state store",
+        "Only `sqlite:///path` is available; the path is relative to the project unless it begins with"
+        " another slash.",
+        "Write `state: sqlite:///.instar/state.db` in instar.yml.",
+    ),
+    # --- E4xx plan and apply ---
+    "E401": CodeDoc(
+        "The table has moved since it was planned",
+        "Between plan and apply somebody changed the live table; the message says what differs.",
+        "Plan again and look at the new plan. Nothing was touched.",
+    ),
+    "E402": CodeDoc(
+        "The table is not what the step promised",
+        "The engine accepted the statement, but the table was looked at afterwards and is not as it"
+        " should be; or somebody else changed it in the same moment.",
+        "Look with `instar plan` what is left; report it if the engine accepts and does nothing.",
+    ),
+    "E403": CodeDoc(
+        "A word is needed",
+        "Some step destroys, rewrites or cannot be undone, and nobody was there to say yes.",
+        "Answer the question, or pass --yes where nobody can be asked.",
+    ),
+    "E404": CodeDoc(
+        "The sealed plan no longer fits",
+        "A table, a manifest or the policy has moved since the plan was sealed.",
+        "Look at `instar plan` again and seal a new one.",
+    ),
+    "E405": CodeDoc(
+        "The plan is blocked",
+        "A finding of severity error stands in the way. Nothing was touched.",
+        "See the findings with `instar plan`, and `instar explain CODE` for each.",
+    ),
+    "E406": CodeDoc(
+        "Interrupted",
+        "The run was stopped by the user in the middle; the journal knows where.",
+        "Run `instar apply` to go on.",
+    ),
 }

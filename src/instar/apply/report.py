@@ -1,0 +1,35 @@
+"""What became of one table, and what to type next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from instar.core.schema import TableName
+from instar.errors import InstarError
+
+
+class Result(Enum):
+    APPLIED = "applied"
+    NOTHING = "nothing to do"
+    FAILED = "failed"
+    SKIPPED = "not begun"
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """`applied` of `total` steps are done; `next` says how to go on where it did not end well."""
+
+    table: TableName
+    result: Result
+    applied: int = 0
+    total: int = 0
+    seconds: float = 0.0
+    error: InstarError | None = None
+    next: str | None = None
+    notes: tuple[str, ...] = ()
+    resumed: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.result in (Result.APPLIED, Result.NOTHING)

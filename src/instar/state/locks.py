@@ -1,0 +1,148 @@
+"""A lock per table with a lease: kept alive while its holder lives, taken over when it does not."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+
+from instar.core.schema import TableName
+from instar.errors import StateError
+from instar.state.database import Database
+from instar.state.process import Process, is_dead, this_process
+
+LEASE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a lock."""
+
+    owner: str
+    process: Process
+    since: float
+    expires: float
+
+
+class Lock:
+    """`with store.lock(env, table, owner) as lock:`; `lock.check()` says when it was lost meanwhile."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], float],
+        env: str,
+        table: TableName,
+        owner: str,
+        lease: float = LEASE_SECONDS,
+    ) -> None:
+        self._database, self._clock = database, clock
+        self._env, self.table, self._owner, self._lease = env, table, owner, lease
+        self._key = (env, table.schema, table.name)
+        self._token = uuid.uuid4().hex
+        self._end = threading.Event()
+        self._heart: threading.Thread | None = None
+
+    def __enter__(self) -> Lock:
+        self._take()
+        self._heart = threading.Thread(target=self._beat, name="instar-lease", daemon=True)
+        self._heart.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end.set()
+        if self._heart is not None:
+            self._heart.join(timeout=5)
+        # A store that cannot be written now must not hide what went wrong inside; the lease runs out.
+        with contextlib.suppress(StateError) if error else contextlib.nullcontext():
+            self._release()
+
+    def check(self) -> None:
+        """Renew the lease; an error when somebody else has taken the lock over."""
+        if not self._renew(self._database):
+            raise StateError(
+                "E308",
+                f"[{self.table}] the lock was lost: its lease ran out and another process took it",
+                hint="Was this machine asleep? Look with `instar plan`, then run the command again.",
+            )
+
+    def _take(self) -> None:
+        me, now = this_process(), self._clock()
+        with self._database.write() as sql:
+            held = holder(self._database, self._env, self.table)
+            if held is not None and held.expires > now and not is_dead(held.process):
+                raise _taken(self.table, held, now)
+            sql.execute(
+                "INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *self._key,
+                    self._token,
+                    self._owner,
+                    me.host,
+                    me.node,
+                    me.pid,
+                    me.born,
+                    now,
+                    now + self._lease,
+                ),
+            )
+
+    def _release(self) -> None:
+        with self._database.write() as sql:
+            sql.execute(
+                "DELETE FROM locks WHERE env = ? AND schema = ? AND name = ? AND token = ?",
+                (*self._key, self._token),
+            )
+
+    def _renew(self, database: Database) -> bool:
+        with database.write() as sql:
+            found = sql.execute(
+                "UPDATE locks SET expires = ?"
+                " WHERE env = ? AND schema = ? AND name = ? AND token = ?",
+                (self._clock() + self._lease, *self._key, self._token),
+            )
+            return found.rowcount == 1
+
+    def _beat(self) -> None:
+        """Its own connection: the holder's may be busy in a transaction. A missed beat is tried again."""
+        while not self._end.wait(self._lease / 4):
+            with contextlib.suppress(StateError):
+                database = Database(self._database.path)
+                try:
+                    if not self._renew(database):
+                        return
+                finally:
+                    database.close()
+
+
+def holder(database: Database, env: str, table: TableName) -> Holder | None:
+    rows = database.read(
+        "SELECT owner, host, node, pid, born, since, expires FROM locks"
+        " WHERE env = ? AND schema = ? AND name = ?",
+        (env, table.schema, table.name),
+    )
+    if not rows:
+        return None
+    owner, host, node, pid, born, since, expires = rows[0]
+    return Holder(owner, Process(host, node, pid, born), since, expires)
+
+
+def _taken(table: TableName, held: Holder, now: float) -> StateError:
+    since = datetime.fromtimestamp(held.since).isoformat(sep=" ", timespec="seconds")
+    left = max(1, round(held.expires - now))
+    return StateError(
+        "E303",
+        f"[{table}] is locked by '{held.owner}' (process {held.process.pid} on {held.process.host},"
+        f" since {since})",
+        hint="Wait until it ends. If it no longer runs, its lock is taken over"
+        f" once the lease runs out (in {left} s).",
+    )

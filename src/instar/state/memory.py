@@ -1,0 +1,158 @@
+"""What stays when a run is over: schema versions, swaps that were done, old copies, history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from instar.core.matching import DoneRenames
+from instar.core.schema import Table, TableName
+from instar.core.serial import NotADocument, dumps, fingerprint, loads
+from instar.state.database import Database, damaged
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The `n`th schema of a table that was applied (from 1); `origin` is the file that asked for it."""
+
+    n: int
+    when: float
+    table: Table
+    origin: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An old copy that a rewrite left behind until somebody confirms its DROP."""
+
+    table: TableName
+    kept_name: TableName
+    run: str
+    when: float
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of history. `outcome`: finished, failed, abandoned, or open (unfinished)."""
+
+    when: float
+    table: TableName
+    what: str
+    steps: int
+    applied: int
+    seconds: float | None
+    outcome: str
+    error: str | None
+    command: str
+    run: str
+
+
+class Memory:
+    """Facts per environment and table."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+
+    def versions(self, env: str, table: TableName) -> tuple[Version, ...]:
+        rows = self._database.read(
+            "SELECT n, at, doc, origin, run FROM versions"
+            " WHERE env = ? AND schema = ? AND name = ? ORDER BY n",
+            (env, table.schema, table.name),
+        )
+        return tuple(
+            Version(n, at, self._doc(doc), origin, run) for n, at, doc, origin, run in rows
+        )
+
+    def record_version(
+        self, env: str, table: TableName, live: Table, *, origin: str = "", run: str = ""
+    ) -> int:
+        """The number of this schema; a schema that equals the last one is not kept twice."""
+        key, mark = (env, table.schema, table.name), fingerprint(live)
+        with self._database.write() as sql:
+            last = sql.execute(
+                "SELECT n, fingerprint FROM versions"
+                " WHERE env = ? AND schema = ? AND name = ? ORDER BY n DESC LIMIT 1",
+                key,
+            ).fetchone()
+            if last is not None and last[1] == mark:
+                return int(last[0])
+            n = last[0] + 1 if last is not None else 1
+            sql.execute(
+                "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, n, self._clock(), dumps(live), mark, origin, run),
+            )
+            return int(n)
+
+    def all_done_renames(self, env: str) -> Mapping[TableName, DoneRenames]:
+        rows = self._database.read("SELECT schema, name, doc FROM renames WHERE env = ?", (env,))
+        return {TableName(schema, name): self._doc(doc) for schema, name, doc in rows}
+
+    def remember_renames(self, env: str, table: TableName, renames: DoneRenames) -> None:
+        """Replaces what was remembered: a hint taken out of the file is forgotten, and may come again."""
+        key = (env, table.schema, table.name)
+        with self._database.write() as sql:
+            sql.execute("DELETE FROM renames WHERE env = ? AND schema = ? AND name = ?", key)
+            if renames:
+                sql.execute("INSERT INTO renames VALUES (?, ?, ?, ?)", (*key, dumps(renames)))
+
+    def kept(self, env: str) -> tuple[Kept, ...]:
+        rows = self._database.read(
+            "SELECT schema, name, kept_schema, kept_name, run, at FROM kept WHERE env = ?"
+            " ORDER BY at, kept_schema, kept_name",
+            (env,),
+        )
+        return tuple(
+            Kept(TableName(s, n), TableName(ks, kn), run, at) for s, n, ks, kn, run, at in rows
+        )
+
+    def keep(self, env: str, table: TableName, kept_name: TableName, run: str) -> None:
+        names = (table.schema, table.name, kept_name.schema, kept_name.name)
+        with self._database.write() as sql:
+            sql.execute(
+                "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (env, *names, run, self._clock()),
+            )
+
+    def forget(self, env: str, kept_name: TableName) -> None:
+        with self._database.write() as sql:
+            sql.execute(
+                "DELETE FROM kept WHERE env = ? AND kept_schema = ? AND kept_name = ?",
+                (env, kept_name.schema, kept_name.name),
+            )
+
+    def history(self, env: str, table: TableName | None = None) -> tuple[Event, ...]:
+        """Newest first."""
+        where, values = "e.env = ?", [env]
+        if table is not None:
+            where, values = f"{where} AND e.schema = ? AND e.name = ?", [env, *_parts(table)]
+        rows = self._database.read(
+            "SELECT e.started, e.schema, e.name,"
+            " (SELECT group_concat(title, '; ') FROM"
+            "  (SELECT title FROM steps WHERE entry = e.id ORDER BY n)),"
+            " count(s.n), total(s.status = 'applied'), e.ended - e.started, e.status,"
+            " max(s.error), e.command, e.run"
+            f" FROM entries e LEFT JOIN steps s ON s.entry = e.id WHERE {where}"
+            " GROUP BY e.id ORDER BY e.started DESC, e.id DESC",
+            values,
+        )
+        return tuple(_event(row) for row in rows)
+
+    def _doc(self, text: str) -> Any:
+        try:
+            return loads(text)
+        except NotADocument as error:
+            raise damaged(self._database.path, str(error)) from error
+
+
+def _parts(table: TableName) -> tuple[str, str]:
+    return table.schema, table.name
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    when, schema, name, what, steps, applied, seconds, outcome, error, command, run = row
+    table = TableName(schema, name)
+    return Event(
+        when, table, what or "", steps, int(applied), seconds, outcome, error, command, run
+    )
