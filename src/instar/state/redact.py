@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 _IN_URL = re.compile(r"(?<=://)([^/\s:@'\"]*):([^/\s@'\"]+)@")
+_WORDS = r"password|passwd|pwd|token|secret|(?:access|secret|private|api|account)[._-]?key"
 _IN_SETTING = re.compile(
-    r"(?i)\b((?:[\w.-]*[_.-])?(?:password|passwd|pwd|token|secret|api_?key|access_?key|private_?key))"
-    r"(\s*(?:=|:|\s)\s*)"
-    r"('[^']*'|\"[^\"]*\"|[^\s;,&)]+)"
+    rf"(?i)((?:{_WORDS})['\"`]?)(\s*[=:]\s*|\s+(?=['\"]))('[^']*'|\"[^\"]*\"|[^\s;,&)]+)"
 )
 
 
