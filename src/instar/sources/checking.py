@@ -1,0 +1,232 @@
+"""One manifest, read and checked on its own: what it says must make sense before it is compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from instar.core.types import Column, Path, Type, path_text
+from instar.errors import ProjectError
+from instar.sources.expression import BadExpression, check_expression
+from instar.sources.keys import COLUMN_KEYS, CONSTRAINT_KEYS, FIELD_KEYS, MANIFEST_KEYS
+from instar.sources.nodes import MappingNode, Node, Scalar
+from instar.sources.paths import is_field, resolve, split_path
+from instar.sources.raw import Attributes, RawColumn, RawManifest
+from instar.sources.reading import Read, Reader, suggestion
+from instar.sources.typetext import TypeTextError, parse_type
+from instar.sources.yamlfile import SourceFile
+
+_TRANSFORM = re.compile(r"\w+\((?:\s*\d+\s*,)?\s*([^(),]+|`(?:[^`]|``)+`)\s*(?:,\s*\d+\s*)?\)")
+_EXPRESSIONS = ("default", "_default", "_using")
+
+
+def check_manifest(file: SourceFile, dialect: str) -> RawManifest:
+    """The manifest as plain data; a `ProjectError` names the place of the first thing that is wrong."""
+    return _Manifest(file, dialect).read(file.tree())
+
+
+class _Manifest(Reader):
+    def __init__(self, file: SourceFile, dialect: str) -> None:
+        super().__init__(file)
+        self.dialect = dialect
+        self.declared: dict[str, str] = {}
+
+    def read(self, tree: Node) -> RawManifest:
+        top = self.object(tree, MANIFEST_KEYS, self.file.name)
+        table = self.table(top)
+        node = top.nodes["table"]
+        entries = self.columns(top)
+        self.renames([(r, read, (r["name"],)) for r, read in entries])
+        said: Attributes = {
+            key: top.values[key]
+            for key in ("format", "change_tracking", "properties", "comment")
+            if key in top.values
+        }
+        for key in ("primary_key", "cluster_by", "partition_by"):
+            if key in top.values:
+                said[key] = [self.column(name, key, top) for name in top.values[key]]
+        if "constraints" in top.values:
+            said["constraints"] = self.constraints(top.values["constraints"])
+        self.key_columns(said.get("primary_key", ()), entries)
+        return RawManifest(
+            table=[*table],
+            place=[node.line, node.column],
+            said=said,
+            columns=[raw for raw, _ in entries],
+        )
+
+    def table(self, top: Read) -> tuple[str | None, str]:
+        text = top.values["table"]
+        path = split_path(text)
+        if path is None or len(path) > 2:
+            raise self.file.error(
+                "E136",
+                f"'{text}' is not the name of a table",
+                top.place("table"),
+                "Write table or schema.table; put a name with a dot into backticks.",
+            )
+        return (None, path[0]) if len(path) == 1 else (path[0], path[1])
+
+    def columns(self, top: Read) -> list[tuple[RawColumn, Read]]:
+        sequence = top.values["columns"]
+        if not sequence.items:
+            raise self.file.error("E106", "'columns' names none", top.place("columns"))
+        reads = [self.object(item, COLUMN_KEYS, "column") for item in sequence.items]
+        for read in reads:
+            name = read.values["name"]
+            if name.casefold() in self.declared:
+                raise self.file.error(
+                    "E131",
+                    f"the column '{name}' stands twice (as '{self.declared[name.casefold()]}')",
+                    read.place("name"),
+                )
+            self.declared[name.casefold()] = name
+        return [(self.column_entry(read), read) for read in reads]
+
+    def column_entry(self, read: Read) -> RawColumn:
+        name, type_text = read.values["name"], read.values["type"]
+        type_ = self.type(read.nodes["type"], type_text, name)
+        fields: list[tuple[list[str], Attributes]] = []
+        if "fields" in read.values:
+            fields = self.fields(Column(name, type_), read.values["fields"])
+        said = self.said(read, f"column '{name}'")
+        return RawColumn(name=name, type=type_text, said=said, fields=fields)
+
+    def said(self, read: Read, what: str) -> Attributes:
+        """What is said about a column besides its name and type, with its expressions checked."""
+        said = {key: read.values[key] for key in FIELD_KEYS if key in read.values}
+        for key in _EXPRESSIONS:
+            if key in said:
+                lone = self.expression(said[key], key, what, read.place(key))
+                if lone is not None and key != "_using" and not self.fills(key, lone):
+                    message = f"{what}: '{key}' is {lone}, which SQL takes for a column"
+                    hint = f"A text needs quotes of its own: {key}: \"'{lone}'\"."
+                    raise self.file.error("E122", message, read.place(key), hint)
+        return said
+
+    def fills(self, key: str, name: str) -> bool:
+        """Another column may fill existing rows; a lasting default cannot name one."""
+        return key == "_default" and name.casefold() in self.declared
+
+    def type(self, node: Node, text: str, name: str) -> Type:
+        try:
+            return parse_type(text)
+        except TypeTextError as error:
+            raise self.at_type(node, error, name) from None
+
+    def at_type(self, node: Node, error: TypeTextError, name: str) -> ProjectError:
+        """A plain type on one line is pointed at where it goes wrong, not where it begins."""
+        shift = error.position if isinstance(node, Scalar) and node.plain else 0
+        where = self.file.location(node.line, node.column + shift)
+        return ProjectError(
+            error.code, f"column '{name}': {error.message}", hint=error.hint, where=where
+        )
+
+    def expression(self, text: str, key: str, what: str, node: Node) -> str | None:
+        if text.isdecimal():
+            return None
+        try:
+            return check_expression(text, self.dialect)
+        except BadExpression as bad:
+            raise self.file.error("E122", f"{what}: '{key}': {bad}", node) from None
+
+    def fields(self, column: Column, mapping: MappingNode) -> list[tuple[list[str], Attributes]]:
+        found: dict[Path, tuple[Attributes, Read]] = {}
+        for name, (key, node) in self.named("fields", mapping).items():
+            path = self.field_path(column, name, key)
+            if path in found:
+                raise self.doubled(key, "'fields'")
+            read = self.object(node, FIELD_KEYS, f"field '{name}'")
+            if "renamed_from" in read.values and not is_field(column, path):
+                message = f"field '{name}' has no name of its own that could have changed"
+                raise self.file.error("E132", message, read.place("renamed_from"))
+            found[path] = (self.said(read, f"field '{name}'"), read)
+        self.renames([(said, read, path) for path, (said, read) in found.items()])
+        return [([*path], said) for path, (said, _) in found.items()]
+
+    def field_path(self, column: Column, text: str, key: Scalar) -> Path:
+        path = split_path(text)
+        if path is None:
+            message = f"'{text}' is not a path of names with dots between them"
+            raise self.file.error("E134", message, key, "Put an odd name into backticks.")
+        led, names = resolve(column, path)
+        if len(led) < len(path):
+            missing = path[len(led)]
+            place = path_text((column.name, *led))
+            if not names:
+                hint = f"'{place}' has no fields."
+            else:
+                hint = suggestion(missing, names, f"'{place}' has")
+            message = f"column '{column.name}': there is no field '{text}'"
+            raise self.file.error("E134", message, key, hint)
+        return led
+
+    def renames(self, entries: Iterable[tuple[Any, Read, Path]]) -> None:
+        """No two may come from one name, none from itself."""
+        taken: dict[Path, str] = {}
+        for _, read, path in entries:
+            old = read.values.get("renamed_from")
+            if old is None:
+                continue
+            new, node = path[-1], read.place("renamed_from")
+            if old == new:
+                message = f"'{new}' cannot be renamed from itself"
+                raise self.file.error("E132", message, node, "Remove 'renamed_from'.")
+            source = (*path[:-1], old.casefold())
+            if source in taken:
+                message = f"'{new}' and '{taken[source]}' cannot both be renamed from '{old}'"
+                hint = "Keep one; the other may take the value with `_using`."
+                raise self.file.error("E132", message, node, hint)
+            taken[source] = new
+
+    def column(self, name: str, key: str, top: Read) -> str:
+        """The column that a key names, in the spelling of its declaration."""
+        found = self.declared.get(name.casefold())
+        if found is not None:
+            return found
+        inner = name
+        if key == "partition_by" and (match := _TRANSFORM.fullmatch(name)):
+            inner = match[1].strip()
+        path = split_path(inner)
+        if key != "primary_key" and path and path[0].casefold() in self.declared:
+            return name
+        raise self.no_column(key, inner, top.place(key))
+
+    def no_column(self, key: str, name: str, node: Node) -> ProjectError:
+        hint = suggestion(name, self.declared.values(), "There are")
+        return self.file.error("E133", f"'{key}' names '{name}', which is no column", node, hint)
+
+    def constraints(self, mapping: MappingNode) -> list[list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for name, (key, node) in self.named("constraints", mapping).items():
+            what = f"constraint '{name}'"
+            read = self.object(node, CONSTRAINT_KEYS, what)
+            if len(read.values) != 1:
+                raise self.file.error("E112", f"{what} needs one of 'check' and 'unique'", key)
+            if name.casefold() in found:
+                raise self.doubled(key, "'constraints'")
+            found[name.casefold()] = [name, *self.constraint(read, what)]
+        return list(found.values())
+
+    def constraint(self, read: Read, what: str) -> tuple[str, Any]:
+        if "check" in read.values:
+            self.expression(read.values["check"], "check", what, read.place("check"))
+            return "check", read.values["check"]
+        names = [self.declared.get(n.casefold()) for n in read.values["unique"]]
+        for name, given in zip(names, read.values["unique"], strict=True):
+            if name is None:
+                raise self.no_column("unique", given, read.place("unique"))
+        if not names:
+            raise self.file.error("E106", f"{what}: 'unique' names no column", read.at)
+        return "unique", names
+
+    def key_columns(self, key: Iterable[str], entries: list[tuple[RawColumn, Read]]) -> None:
+        """A column of the primary key is NOT NULL; one that says otherwise contradicts."""
+        keys = frozenset(key)
+        for raw, read in entries:
+            if raw["name"] in keys:
+                if read.values.get("nullable"):
+                    message = f"'{raw['name']}' is in the primary key and cannot be nullable"
+                    raise self.file.error("E135", message, read.place("nullable"))
+                raw["said"]["nullable"] = False

@@ -1,0 +1,110 @@
+"""Manifests: every table that the files under tables/ declare, for one environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from instar.core.schema import TableName, Wanted
+from instar.errors import Location, ProjectError
+from instar.sources.cache import ManifestCache
+from instar.sources.checking import check_manifest
+from instar.sources.expression import DIALECTS
+from instar.sources.project import Environment, ProjectConfig
+from instar.sources.raw import RawManifest, build
+from instar.sources.yamlfile import SourceFile, shown_path
+
+FOLDER = "tables"
+SUFFIXES = frozenset({".yml", ".yaml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """All that could be read, and one problem for each file that could not."""
+
+    wanted: tuple[Wanted, ...]
+    problems: tuple[ProjectError, ...] = ()
+
+
+def load_manifests(
+    project: ProjectConfig, env: Environment | str | None = None
+) -> tuple[Wanted, ...]:
+    """What the manifests want, by file name; the first problem is raised."""
+    found = read_manifests(project, env)
+    if found.problems:
+        first, others = found.problems[0], len(found.problems) - 1
+        if others:
+            first.add_note(f"{others} more manifest(s) have problems.")
+        raise first
+    return found.wanted
+
+
+def read_manifests(project: ProjectConfig, env: Environment | str | None = None) -> Manifests:
+    """What the manifests want, and every file's first problem."""
+    chosen = env if isinstance(env, Environment) else project.environment(env)
+    dialect = DIALECTS[chosen.type]
+    cache = ManifestCache(project.root, dialect)
+    wanted: list[Wanted] = []
+    problems: list[ProjectError] = []
+    first: dict[TableName, Location] = {}
+    for path in manifest_files(project.root):
+        try:
+            raw, origin = _raw(path, project.root, dialect, cache)
+            item = build(raw, chosen, origin)
+            _only_one(item, raw, path, project.root, first)
+            wanted.append(item)
+        except ProjectError as problem:
+            problems.append(problem)
+    cache.save()
+    return Manifests(tuple(wanted), tuple(problems))
+
+
+def load_manifest(project: ProjectConfig, env: Environment | str | None, path: Path) -> Wanted:
+    """One manifest by its file, wherever it is."""
+    chosen = env if isinstance(env, Environment) else project.environment(env)
+    file = SourceFile.read(path, project.root)
+    return build(check_manifest(file, DIALECTS[chosen.type]), chosen, file.name)
+
+
+def manifest_files(root: Path) -> list[Path]:
+    """The manifests of a project, in the order of their names; hidden files and folders are not read."""
+    folder = root / FOLDER
+    return sorted(
+        path
+        for path in _files(folder)
+        if path.suffix in SUFFIXES
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    return (p for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else ()
+
+
+def _raw(path: Path, root: Path, dialect: str, cache: ManifestCache) -> tuple[RawManifest, str]:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        data = None
+    known = None if data is None else cache.get(data)
+    if known is not None:
+        return known, shown_path(path, root)
+    file = SourceFile.read(path, root, data)
+    raw = check_manifest(file, dialect)
+    cache.put(file.text.encode() if data is None else data, raw)
+    return raw, file.name
+
+
+def _only_one(
+    item: Wanted, raw: RawManifest, path: Path, root: Path, first: dict[TableName, Location]
+) -> None:
+    """Two manifests of one table are refused, whatever the case of its name."""
+    name = item.table.name
+    key = TableName(name.schema.casefold(), name.name.casefold())
+    line, column = raw["place"]
+    if key in first:
+        where = SourceFile.read(path, root).location(line, column)
+        message = f"the table {name} is declared twice: here and in {first[key]}"
+        raise ProjectError("E130", message, hint="Keep one of the two.", where=where)
+    first[key] = Location(item.origin, line, column)
