@@ -65,5 +65,7 @@ def _state(project: Project, env: str) -> str:
 
 def _engine(project: Project, env: str) -> str:
     with project._world(env, None) as world:
-        names = [name for b in world.engine.backends.values() for name in b.list_tables(world.env.schema)]
+        names = [
+            name for b in world.engine.backends.values() for name in b.list_tables(world.env.schema)
+        ]
     return f"answers; {len(set(names))} tables in schema '{world.env.schema}'"

@@ -11,7 +11,9 @@ from instar.sources.project import Environment, ProjectConfig
 from instar.spark.settings import SparkSettings
 
 
-def engine_settings(project: ProjectConfig, env: Environment, session: Any = None) -> EngineSettings:
+def engine_settings(
+    project: ProjectConfig, env: Environment, session: Any = None
+) -> EngineSettings:
     """What the registry needs to open an environment; a session that was handed in wins."""
     root = project.root / ".instar"
     spark = None

@@ -62,9 +62,7 @@ def _plan_on(
         elif isinstance(found, NotATable):
             plans.append(_without_steps(item, backend, _not_a_table(found), Status.BLOCKED))
         else:
-            drafts.append(
-                draft(item, found, backend.rules, policy, done.get(name, frozenset()))
-            )
+            drafts.append(draft(item, found, backend.rules, policy, done.get(name, frozenset())))
     costs = backend.measure([d.name for d in drafts if d.live is not None and d.job.changes])
     plans += [_completed(d, backend, costs, listener) for d in drafts]
     return plans

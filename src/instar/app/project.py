@@ -13,12 +13,12 @@ from instar.app import comparing, doctoring
 from instar.app.events import Listener, Silent
 from instar.app.opening import opened
 from instar.app.planning import plan_tables
-from instar.apply import Question, TableReport, apply_table, questions, resume
+from instar.apply import Question, TableReport, apply_plan, questions, resume
 from instar.backends.base import NotATable
 from instar.backends.registry import Engine
 from instar.core.document import fingerprint
 from instar.core.findings import Finding
-from instar.core.plan import Plan, TablePlan
+from instar.core.plan import Plan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
@@ -110,7 +110,6 @@ class Project:
     ) -> ApplyReport:
         """Carry out a plan. Nothing is touched while any of its tables is blocked."""
         _refuse_blocked(plan)
-        wanted = {w.table.name: w for w in self.wanted(plan.env)}
         asked = questions(plan)
         if asked and not (confirm is not None and confirm(asked)):
             raise ConfirmationNeeded(
@@ -119,30 +118,17 @@ class Project:
                 hint="Answer the question, or pass --yes where nobody can be asked.",
             )
         with self._world(plan.env, spark) as world:
-            reports = tuple(self._applied(world, t, wanted[t.table]) for t in plan.pending)
-            self._remember(world, plan, wanted)
+            reports = apply_plan(
+                plan,
+                lambda table: world.engine.backend(table.backend),
+                world.store,
+                progress=self.listener.progress,
+                note=self.listener.note,
+            )
+        if not all(r.ok for r in reports):
+            return ApplyReport(reports)
         blocks, written = self._normalized(plan, write_manifests)
         return ApplyReport(reports, blocks, written)
-
-    def _applied(self, world: _World, table: TablePlan, wanted: Wanted) -> TableReport:
-        backend = world.engine.backend(wanted.table.format)
-        return apply_table(
-            table,
-            backend,
-            world.store,
-            world.env.name,
-            progress=self.listener.progress,
-            note=self.listener.note,
-        )
-
-    def _remember(self, world: _World, plan: Plan, wanted: dict[TableName, Wanted]) -> None:
-        """A swap looks the same before and after: only the store knows that it was done."""
-        for table in plan.tables:
-            if table.table in wanted:
-                backend = world.engine.backend(wanted[table.table].table.format)
-                world.store.remember_renames(
-                    world.env.name, table.table, _declared(wanted[table.table], backend.rules.fold)
-                )
 
     def _normalized(
         self, plan: Plan, write: bool
@@ -216,9 +202,8 @@ class Project:
             found: dict[TableName, Table] = {}
             for backend in world.engine.backends.values():
                 names = tables if tables is not None else backend.list_tables(world.env.schema)
-                for name, table in backend.inspect(names).items():
-                    if not isinstance(table, NotATable):
-                        found[name] = table
+                seen = backend.inspect(names).items()
+                found |= {n: t for n, t in seen if not isinstance(t, NotATable)}
             return tuple(found[name] for name in sorted(found))
 
     def import_tables(
@@ -284,14 +269,6 @@ def _refuse_blocked(plan: Plan) -> None:
 
 
 def _named(name: TableName, pattern: str) -> bool:
-    return any(fnmatchcase(text, pattern) for text in (name.name, f"{name.schema}.{name.name}", str(name)))
-
-
-def _declared(
-    wanted: Wanted, fold: Callable[[str], str]
-) -> frozenset[tuple[tuple[str, ...], str]]:
-    return frozenset(
-        (tuple(map(fold, path)), fold(hint.renamed_from))
-        for path, hint in wanted.hints.items()
-        if hint.renamed_from is not None
+    return any(
+        fnmatchcase(text, pattern) for text in (name.name, f"{name.schema}.{name.name}", str(name))
     )

@@ -1,0 +1,1 @@
+"""Snowflake: the statements of its column management, through the official connector."""
