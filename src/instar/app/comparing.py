@@ -69,11 +69,12 @@ def _side(project: Project, side: str, spark: Any) -> dict[str, Wanted]:
 
 
 def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:
+    if not version.isdigit():
+        raise UsageError("E117", f"'{version}' is not a version number", hint="Example: dev@2")
     with project._store() as store:
-        if not version.isdigit():
-            raise UsageError("E117", f"'{version}' is not a version number", hint="Example: dev@2")
-        found = [store.version(env, name, int(version)) for name in store.versioned_tables(env)]
-    tables = tuple(t for t in found if t is not None)
+        names = {event.table for event in store.history(env)}
+        found = [v for name in sorted(names) for v in store.versions(env, name)]
+    tables = tuple(v.table for v in found if v.number == int(version))
     if not tables:
         raise UsageError(
             "E117", f"no table has version {version} in '{env}'", hint="See `instar history`."

@@ -1,0 +1,22 @@
+"""Opens a DuckDB environment: one file, or memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from instar.backends.duckdb.backend import open_duckdb
+from instar.backends.registry import Engine, EngineSettings
+
+IN_MEMORY = ":memory:"
+
+
+def open_engine(settings: EngineSettings, note: Callable[[str], None]) -> Engine:
+    """The database's path is relative to the project."""
+    del note
+    where = settings.database or ".instar/dev.duckdb"
+    path = where if where == IN_MEMORY else Path(settings.root, where)
+    if isinstance(path, Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    backend = open_duckdb(path)
+    return Engine({"": backend, "duckdb": backend}, "", backend.close)
