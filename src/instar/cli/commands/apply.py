@@ -1,0 +1,210 @@
+"""`apply` and `recover`: carry a plan out, or finish one that was interrupted."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from instar.cli import options as o
+from instar.cli.ask import confirmer
+from instar.cli.lines import render
+from instar.cli.opening import opened
+from instar.cli.options import DataFormat
+from instar.cli.progress import Watcher
+from instar.cli.reports import apply_document, apply_lines, report_lines
+from instar.cli.screen import Color, LogFormat, Screen, use
+from instar.cli.seal import Seal, read_seal
+from instar.cli.text import plan_text
+from instar.core.document import summary
+from instar.core.plan import Plan
+from instar.core.policy import ColumnConflict, Policy
+from instar.errors import Blocked, UsageError
+
+if TYPE_CHECKING:
+    from instar.app import Project
+    from instar.apply import TableReport
+
+What = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Argument(
+        metavar="PLAN|TABLE",
+        help="A sealed plan (`instar plan --out FILE`), or the tables to apply; all when not given.",
+    ),
+]
+WriteManifests = Annotated[
+    bool,
+    typer.Option(
+        "--write-manifests",
+        rich_help_panel=o.POLICY_PANEL,
+        help="Write the corrected column order of change-tracked tables into their manifests.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What was asked for: an environment, tables and a policy, sealed or not."""
+
+    env: str | None
+    tables: tuple[str, ...]
+    policy: Policy
+    seal: Seal | None = None
+
+
+def apply(
+    what: What = None,
+    env: o.Env = None,
+    project: o.ProjectDir = Path("."),
+    column_conflict: o.Conflict = ColumnConflict.PRESERVE,
+    allow_column_removal: o.AllowRemoval = False,
+    allow_rewrite: o.AllowRewrite = False,
+    allow_full_refresh: o.AllowRefresh = False,
+    yes: o.Yes = False,
+    write_manifests: WriteManifests = False,
+    format: o.DataFormatOption = DataFormat.TEXT,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+    verbose: o.Verbose = 0,
+    log_format: o.LogFormatOption = LogFormat.TEXT,
+) -> None:
+    """Do what `plan` says: locked, journalled step by step, checked afterwards.
+
+    An interrupted apply is finished first. Nothing is touched while any table is blocked.
+    """
+    screen = use(Screen(color, quiet, verbose, log_format))
+    policy = Policy(column_conflict, allow_column_removal, allow_rewrite, allow_full_refresh)
+    order = _ordered(tuple(what or ()), env, policy)
+    began = time.monotonic()
+    with opened(project, screen) as (work, watcher):
+        resumed = tuple(work.resume(order.env))
+        _stop_at_failures(screen, resumed)
+        found = _planned(work, order)
+        watcher.pause()
+        if format is DataFormat.TEXT:
+            screen.document(plan_text(found, screen.out, verbose=screen.verbose, advice=False))
+        _refuse_blocked(found)
+        report = work.apply(
+            found,
+            confirmer(screen, yes=yes, before=watcher.pause),
+            write_manifests=write_manifests,
+        )
+    seconds = time.monotonic() - began
+    tables = (*resumed, *report.tables)
+    if format is DataFormat.JSON:
+        screen.document(json.dumps(apply_document(found, report, tables, seconds), indent=2))
+    else:
+        screen.document(render(apply_lines(found, report, tables, seconds), screen.out))
+    screen.event("change_summary", **summary(found), applied=sum(t.ok for t in tables))
+    raise typer.Exit(_exit_code(tables))
+
+
+def _ordered(what: tuple[str, ...], env: str | None, policy: Policy) -> _Order:
+    file = Path(what[0]) if len(what) == 1 else None
+    if file is None or not (file.is_file() or file.suffix in (".plan", ".json")):
+        return _Order(env, what, policy)
+    seal = read_seal(file)
+    if policy != Policy():
+        raise UsageError(
+            "E407",
+            "a sealed plan brings its own policy; it cannot be given another one here",
+            hint="Leave out --column-conflict and --allow-*, or seal a new plan with them.",
+        )
+    if env not in (None, seal.env):
+        raise UsageError(
+            "E407",
+            f"the plan was sealed for '{seal.env}', not for '{env}'",
+            hint=f"Leave out --env (and INSTAR_ENV), or pass --env {seal.env}.",
+        )
+    return _Order(seal.env, seal.tables, seal.policy, seal)
+
+
+def _planned(work: Project, order: _Order) -> Plan:
+    found = work.plan(order.env, order.policy, order.tables)
+    if order.seal is not None:
+        if order.seal.project != work.config.name:
+            raise UsageError(
+                "E407",
+                f"the plan was sealed for the project '{order.seal.project}', this is"
+                f" '{work.config.name}'",
+                hint="Name the right folder with --project.",
+            )
+        work.check_sealed(found, order.seal.fingerprint)
+    return found
+
+
+def _refuse_blocked(found: Plan) -> None:
+    if found.blocked:
+        names = ", ".join(str(t.table) for t in found.blocked)
+        codes = sorted({f.code for t in found.blocked for f in t.findings})
+        raise Blocked(
+            "E405",
+            f"blocked: {names}; nothing was touched",
+            hint=f"`instar explain {codes[0]}` says what to do about the first finding.",
+        )
+
+
+def _stop_at_failures(screen: Screen, reports: Sequence[TableReport]) -> None:
+    failed = [r for r in reports if not r.ok]
+    if failed:
+        screen.problem(render(report_lines(failed), screen.err))
+        raise typer.Exit(_exit_code(reports))
+
+
+def _exit_code(reports: Sequence[TableReport]) -> int:
+    errors = [r.error for r in reports if not r.ok]
+    return next((e.exit_code for e in errors if e is not None), 1) if errors else 0
+
+
+def recover(
+    env: o.Env = None,
+    project: o.ProjectDir = Path("."),
+    forget: Annotated[
+        bool,
+        typer.Option(
+            "--forget",
+            help="Do not finish them: forget that they were begun. A last resort, after a look at"
+            " the tables.",
+        ),
+    ] = False,
+    yes: o.Yes = False,
+    format: o.DataFormatOption = DataFormat.TEXT,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+    log_format: o.LogFormatOption = LogFormat.TEXT,
+) -> None:
+    """Finish every run that an interrupted apply left behind."""
+    screen = use(Screen(color, quiet, 0, log_format))
+    with opened(project, screen) as (work, watcher):
+        if forget and not _sure(screen, watcher, work.environment(env).name, yes):
+            screen.note("Nothing was forgotten.")
+            raise typer.Exit(4)
+        reports = tuple(work.recover(env, forget=forget))
+    if format is DataFormat.JSON:
+        screen.document(json.dumps([_row(r) for r in reports], indent=2))
+    elif reports:
+        screen.document(render(report_lines(reports), screen.out))
+    elif not forget:
+        screen.document("Nothing was left unfinished.")
+    raise typer.Exit(_exit_code(reports))
+
+
+def _row(report: TableReport) -> dict[str, object]:
+    from instar.cli.reports import report_document
+
+    return report_document(report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sure:
+    text: str
+
+
+def _sure(screen: Screen, watcher: Watcher, env: str, yes: bool) -> bool:
+    question = _Sure(f"Forget the unfinished runs of '{env}'; what they left behind stays as it is")
+    return confirmer(screen, yes=yes, before=watcher.pause)([question])

@@ -1,0 +1,79 @@
+"""`diff`, `history`, `matrix`: look at schemas, at the past and at what engines can do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from instar.cli import options as o
+from instar.cli.lines import render
+from instar.cli.opening import opened
+from instar.cli.options import DataFormat, DocumentFormat
+from instar.cli.reports import diff_document, diff_lines, event_document, history_lines
+from instar.cli.screen import PLAIN, Color, LogFormat, Screen, use
+
+_SIDE = "An environment (prod), a recorded version (prod@3) or a manifest file."
+
+
+def diff(
+    left: Annotated[str, typer.Argument(metavar="LEFT", help=_SIDE)],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help=_SIDE)],
+    project: o.ProjectDir = Path("."),
+    format: o.DocumentFormatOption = DocumentFormat.TEXT,
+    detailed_exit_code: o.Detailed = False,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+    log_format: o.LogFormatOption = LogFormat.TEXT,
+) -> None:
+    """Show what leads from one side to the other, table by table."""
+    screen = use(Screen(color, quiet, 0, log_format))
+    with opened(project, screen) as (work, _):
+        found = work.diff(left, right)
+    match format:
+        case DocumentFormat.JSON:
+            screen.document(json.dumps(diff_document(found), indent=2, ensure_ascii=False))
+        case DocumentFormat.MARKDOWN:
+            screen.document(f"```diff\n{render(diff_lines(found), PLAIN)}\n```")
+        case DocumentFormat.TEXT:
+            screen.document(render(diff_lines(found), screen.out))
+    raise typer.Exit(5 if detailed_exit_code and not found.same else 0)
+
+
+def history(
+    table: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="TABLE", help="One table, or a pattern; all when not given."),
+    ] = None,
+    env: o.Env = None,
+    project: o.ProjectDir = Path("."),
+    format: o.DataFormatOption = DataFormat.TEXT,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+    log_format: o.LogFormatOption = LogFormat.TEXT,
+) -> None:
+    """Show what was applied, when, and how it ended; the newest last."""
+    screen = use(Screen(color, quiet, 0, log_format))
+    with opened(project, screen) as (work, _):
+        events = tuple(work.history(env, table))
+    if format is DataFormat.JSON:
+        rows = [event_document(e) for e in events]
+        screen.document(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif events:
+        screen.document(render(history_lines(events), screen.out))
+    else:
+        screen.document("Nothing was applied yet.")
+
+
+def matrix(
+    format: o.DocumentFormatOption = DocumentFormat.TEXT,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+) -> None:
+    """Show what each engine does for each kind of change: metadata, overlay, steps, rewrite, never."""
+    screen = use(Screen(color, quiet))
+    from instar import app
+
+    screen.document(app.matrix(format.value))

@@ -1,0 +1,134 @@
+"""`init`, `doctor`, `import`, `validate`: a project's files and what they need."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from instar.cli import options as o
+from instar.cli.lines import Line, render
+from instar.cli.numbers import plural
+from instar.cli.opening import opened
+from instar.cli.options import DataFormat, FindingFormat
+from instar.cli.problems import finding_lines
+from instar.cli.reports import doctor_lines
+from instar.cli.sarif import findings_sarif
+from instar.cli.screen import Color, LogFormat, Screen, use
+from instar.core.document import finding_document
+from instar.core.findings import Severity
+
+
+class Kind(Enum):
+    SPARK = "spark"
+    DUCKDB = "duckdb"
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where; here when not given.")
+    ] = Path("."),
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            "--kind",
+            metavar="spark|duckdb",
+            show_default=True,
+            help="The engine of the first environment.",
+        ),
+    ] = Kind.SPARK,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+) -> None:
+    """Make a project whose first plan works: instar.yml and one table. Existing files are kept."""
+    screen = use(Screen(color, quiet))
+    from instar import app
+
+    written = app.init(folder, kind.value)
+    screen.document("\n".join(f"wrote {path}" for path in written) or "Nothing to write.")
+    where = "" if folder == Path(".") else f"cd {folder} && "
+    screen.note(f"Next: {where}instar plan")
+
+
+def doctor(
+    env: o.Env = None,
+    project: o.ProjectDir = Path("."),
+    format: o.DataFormatOption = DataFormat.TEXT,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+    log_format: o.LogFormatOption = LogFormat.TEXT,
+) -> None:
+    """Check what a project needs, in the order a newcomer meets it. Exits 1 when something is missing."""
+    screen = use(Screen(color, quiet, 0, log_format))
+    with opened(project, screen) as (work, _):
+        found = tuple(work.doctor(env))
+    if format is DataFormat.JSON:
+        rows = [{"name": d.name, "ok": d.ok, "detail": d.detail, "hint": d.hint} for d in found]
+        screen.document(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        screen.document(render(doctor_lines(found), screen.out))
+    raise typer.Exit(0 if all(d.ok for d in found) else 1)
+
+
+def validate(
+    env: o.Env = None,
+    project: o.ProjectDir = Path("."),
+    format: o.FindingFormatOption = FindingFormat.TEXT,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+    log_format: o.LogFormatOption = LogFormat.TEXT,
+) -> None:
+    """Read every file and say what is wrong; no engine is asked, nothing is touched.
+
+    Exits 3 when a finding is an error.
+    """
+    screen = use(Screen(color, quiet, 0, log_format))
+    with opened(project, screen) as (work, _):
+        found = tuple(work.validate(env))
+    match format:
+        case FindingFormat.JSON:
+            rows = [finding_document(f) for f in found]
+            screen.document(json.dumps(rows, indent=2, ensure_ascii=False))
+        case FindingFormat.SARIF:
+            screen.document(findings_sarif(found))
+        case FindingFormat.TEXT:
+            lines: list[Line] = [line for f in found for line in finding_lines(f)]
+            end = f"Found {plural(len(found), 'finding')}." if found else "Everything is valid."
+            screen.document(render([*lines, [("bold", end)]], screen.out))
+    raise typer.Exit(3 if any(f.severity is Severity.ERROR for f in found) else 0)
+
+
+def import_(
+    tables: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="TABLE", help="Names or patterns; all tables when not given."),
+    ] = None,
+    env: o.Env = None,
+    project: o.ProjectDir = Path("."),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Print the manifests; write nothing.")
+    ] = False,
+    color: o.ColorOption = Color.AUTO,
+    quiet: o.Quiet = 0,
+    log_format: o.LogFormatOption = LogFormat.TEXT,
+) -> None:
+    """Write manifests for live tables that have none, so that the next plan has nothing to do."""
+    screen = use(Screen(color, quiet, 0, log_format))
+    with opened(project, screen) as (work, _):
+        made = work.import_tables(env, tuple(tables or ()))
+        root = work.config.root
+    for path, text in made:
+        shown = path.relative_to(root) if path.is_relative_to(root) else path
+        if dry_run:
+            screen.document(f"# {shown}\n{text}")
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # A file that appeared in between is someone's work.
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+            screen.document(f"wrote {shown}")
+    if not made:
+        screen.document("Every live table has a manifest.")

@@ -1,0 +1,122 @@
+"""The plan as Markdown, for a comment under a pull request."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from instar.cli.lines import clean, render, shorten
+from instar.cli.numbers import cost_text
+from instar.cli.screen import PLAIN
+from instar.cli.text import outcome, summary_line
+from instar.cli.tree import change_lines
+from instar.core.document import fingerprint, verb
+from instar.core.findings import Finding, Severity
+from instar.core.plan import Plan, Status, Step, TablePlan
+
+_ICONS = {Severity.ERROR: "🛑", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
+_SHOWN = 5
+# GitHub takes 65,536 characters in a comment.
+_LIMIT = 60_000
+
+
+def plan_markdown(plan: Plan, project: str = "") -> str:
+    shown = [t for t in plan.tables if t.status is not Status.NO_CHANGE or t.findings or t.changes]
+    title = f"## Instar plan for `{_code(plan.env)}`" + (f" · {escape(project)}" if project else "")
+    parts = [title, "", f"**{escape(summary_line(plan))}**", ""]
+    if shown:
+        parts += [*_overview(shown), ""]
+    for table in shown:
+        block = "\n".join(_table(table))
+        if sum(map(len, parts)) + len(block) > _LIMIT:
+            parts.append("_The rest is too long for a comment: run `instar plan` to read it._\n")
+            break
+        parts.append(block)
+    parts.append(f"<sub>fingerprint `{fingerprint(plan)}`</sub>")
+    return "\n".join(parts)
+
+
+def _overview(tables: Sequence[TablePlan]) -> list[str]:
+    rows = ["| | table | what happens |", "|---|---|---|"]
+    marks = {"create": "➕", "change": "✏️", "rewrite": "♻️", "blocked": "🛑", "unchanged": "➖"}
+    rows += [
+        f"| {marks[verb(t)]} | `{_cell(str(t.table))}` | {escape(outcome(t))} |" for t in tables
+    ]
+    return rows
+
+
+def _table(table: TablePlan) -> list[str]:
+    lines = [f"### `{_code(str(table.table))}` {escape(outcome(table))}", ""]
+    changes = change_lines(table.changes, table.live, table.target)
+    if changes:
+        lines += _fence(render(changes, PLAIN), "diff")
+    for finding in table.findings:
+        lines += _finding(finding)
+    if table.steps:
+        lines += ["<details><summary>Steps</summary>", ""]
+        for number, step in enumerate(table.steps, start=1):
+            lines += _step(number, step)
+        lines += ["</details>", ""]
+    return lines
+
+
+def _step(number: int, step: Step) -> list[str]:
+    lines = [f"{number}. {escape(step.title)} _({step.rung.value})_"]
+    facts = {
+        "why not cheaper": step.why_not_cheaper or "",
+        "cost": cost_text(step.cost),
+        "cannot be undone": "; ".join(step.irreversible),
+        "asks first": step.confirm or "",
+    }
+    lines += [f"   - {name}: {escape(text)}" for name, text in facts.items() if text]
+    lines.append("")
+    if step.sql:
+        lines += _fence("\n".join(f"{clean_sql(s)};" for s in step.sql), "sql")
+    return lines
+
+
+def clean_sql(statement: str) -> str:
+    return "\n".join(clean(line) for line in statement.splitlines())
+
+
+def _finding(finding: Finding) -> list[str]:
+    place = f" (`{_code(str(finding.where))}`)" if finding.where else ""
+    head = f"{_ICONS[finding.severity]} **{finding.code}** {escape(finding.message)}{place}"
+    lines = [head, ""]
+    rows = [dict(w) for w in finding.witnesses[:_SHOWN]]
+    if rows:
+        names = list(dict.fromkeys(n for row in rows for n in row))
+        lines.append("| " + " | ".join(_cell(n) for n in names) + " |")
+        lines.append("|" + "---|" * len(names))
+        for row in rows:
+            cells = ["NULL" if row.get(n) is None else _cell(row[n] or "") for n in names]
+            lines.append("| " + " | ".join(cells) + " |")
+        more = max(finding.count or 0, len(finding.witnesses)) - len(rows)
+        lines += ["", f"and {more:,} more"] if more > 0 else []
+        lines.append("")
+    if finding.hint:
+        lines += [f"> {escape(finding.hint)}", ""]
+    return lines
+
+
+def _fence(text: str, language: str) -> list[str]:
+    """A fence longer than any inside, so that no content can end it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return [f"{ticks}{language}", text, ticks, ""]
+
+
+def _code(text: str) -> str:
+    return clean(text).replace("`", "'")
+
+
+def _cell(text: str) -> str:
+    return escape(shorten(text, 80)).replace("|", "\\|")
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is: no links, mentions, markup or line breaks from anyone's data."""
+    safe = html.escape(clean(text), quote=False)
+    safe = re.sub(r"([\\`*_\[\]#~])", r"\\\1", safe)
+    return safe.replace("@", "@\u200b")

@@ -1,0 +1,174 @@
+"""What was done, as lines and as documents: apply, recover, doctor, history, diff."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from instar.cli.lines import Line, pad, width
+from instar.cli.numbers import plural, seconds_text
+from instar.cli.problems import error_lines
+from instar.cli.tree import plain_changes
+from instar.core.document import VERSION, change_document, fingerprint
+from instar.core.plan import Plan
+
+if TYPE_CHECKING:
+    from instar.app.comparing import Comparison
+    from instar.app.doctoring import Diagnosis
+    from instar.app.project import ApplyReport
+    from instar.apply import TableReport
+    from instar.state import Event
+
+SAVE_CREDITS = "🤑 save credits — reorder your yml."
+
+
+def apply_lines(
+    plan: Plan, report: ApplyReport, tables: Sequence[TableReport], seconds: float
+) -> list[Line]:
+    lines: list[Line] = report_lines(tables)
+    for name, block in report.blocks:
+        lines += [[], [("bold", SAVE_CREDITS), ("dim", f"  {name}, change-tracked: paste this")]]
+        lines += [[("", row)] for row in block.splitlines()]
+    lines += [[("green", f"wrote {path}")] for path in report.written]
+    done, failed = sum(t.ok for t in tables), sum(not t.ok for t in tables)
+    took = seconds_text(seconds)
+    if not tables:
+        quiet = f"Nothing to do: {plural(len(plan.tables), 'table')} as declared. ({took})"
+        return [*lines, [("bold", quiet)]]
+    counts = [f"{plural(done, 'table')} done"] + ([f"{failed:,} failed"] if failed else [])
+    lines.append([("bold red" if failed else "bold", f"Apply: {', '.join(counts)} in {took}.")])
+    return lines
+
+
+def report_lines(reports: Sequence[TableReport]) -> list[Line]:
+    lines: list[Line] = []
+    for report in reports:
+        mark, style = ("✓", "green") if report.ok else ("✗", "bold red")
+        again = "resumed, " if report.resumed else ""
+        steps = f"{report.applied}/{report.total} steps, " if report.total else ""
+        told = f"  {report.result.value}  ({again}{steps}{seconds_text(report.seconds)})"
+        lines.append([(style, f"{mark} "), ("bold", str(report.table)), ("", told)])
+        lines += [[("dim", f"    note: {note}")] for note in report.notes]
+        if report.error is not None:
+            lines += [[("", "    "), *line] for line in error_lines(report.error)]
+        if report.next:
+            lines.append([("cyan", "    next: "), ("", report.next)])
+    return lines
+
+
+def apply_document(
+    plan: Plan, report: ApplyReport, tables: Sequence[TableReport], seconds: float
+) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "env": plan.env,
+        "fingerprint": fingerprint(plan),
+        "tables": [report_document(t) for t in tables],
+        "columns_blocks": {str(name): block for name, block in report.blocks},
+        "written": [str(path) for path in report.written],
+        "summary": {
+            "done": sum(t.ok for t in tables),
+            "failed": sum(not t.ok for t in tables),
+            "seconds": round(seconds, 3),
+        },
+    }
+
+
+def report_document(report: TableReport) -> dict[str, Any]:
+    error = report.error
+    return {
+        "table": str(report.table),
+        "result": report.result.name.lower(),
+        "applied": report.applied,
+        "total": report.total,
+        "seconds": round(report.seconds, 3),
+        "resumed": report.resumed,
+        "notes": list(report.notes),
+        "error": error and {"code": error.code, "message": error.message, "hint": error.hint},
+        "next": report.next,
+    }
+
+
+def doctor_lines(found: Sequence[Diagnosis]) -> list[Line]:
+    names = max((width(d.name) for d in found), default=0)
+    lines: list[Line] = []
+    for item in found:
+        mark, style = ("✓", "green") if item.ok else ("✗", "bold red")
+        lines.append(
+            [(style, f"{mark} "), ("bold", pad(item.name, names)), ("", f"  {item.detail}")]
+        )
+        if item.hint:
+            lines.append([("cyan", "    help: "), ("", item.hint)])
+    bad = sum(not d.ok for d in found)
+    end = f"Doctor: {plural(bad, 'problem')}." if bad else "Doctor: everything is there."
+    return [*lines, [("bold", end)]]
+
+
+_OUTCOMES = {"finished": "green", "failed": "bold red", "open": "yellow", "abandoned": "dim"}
+
+
+def history_lines(events: Sequence[Event]) -> list[Line]:
+    names = max((width(str(e.table)) for e in events), default=0)
+    lines: list[Line] = []
+    for event in events:
+        took = "" if event.seconds is None else f" in {seconds_text(event.seconds)}"
+        steps = f"{event.applied}/{event.steps} steps{took}"
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.when))
+        lines.append(
+            [
+                ("dim", f"{when}  "),
+                ("bold", pad(str(event.table), names)),
+                (_OUTCOMES.get(event.outcome, ""), f"  {event.outcome:<9}"),
+                ("", f"  {event.what}"),
+                ("dim", f"  ({steps})"),
+            ]
+        )
+        if event.error:
+            lines.append([("red", f"    {event.error}")])
+    return lines
+
+
+def event_document(event: Event) -> dict[str, Any]:
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(event.when))
+    return {
+        "when": stamp,
+        "table": str(event.table),
+        "what": event.what,
+        "outcome": event.outcome,
+        "steps": event.steps,
+        "applied": event.applied,
+        "seconds": event.seconds,
+        "error": event.error,
+        "command": event.command,
+        "run": event.run,
+    }
+
+
+def diff_lines(found: Comparison) -> list[Line]:
+    lines: list[Line] = []
+    for item in found.tables:
+        if item.gone:
+            lines += [
+                [("red", "- "), ("bold", str(item.table)), ("", f"  only in {found.left}")],
+                [],
+            ]
+            continue
+        lines.append([("yellow", "~ "), ("bold", str(item.table))])
+        lines += [*plain_changes(item.changes), []]
+    count = plural(len(found.tables), "table")
+    end = f"Diff: {count} differ from {found.left} to {found.right}."
+    same = f"No difference between {found.left} and {found.right}."
+    return [*lines, [("bold", same if found.same else end)]]
+
+
+def diff_document(found: Comparison) -> dict[str, Any]:
+    tables = [
+        {
+            "table": str(t.table),
+            "gone": t.gone,
+            "changes": [change_document(c) for c in t.changes],
+        }
+        for t in found.tables
+    ]
+    return {"version": VERSION, "left": found.left, "right": found.right, "tables": tables}

@@ -1,0 +1,84 @@
+"""Findings as SARIF 2.1.0, which code scanning on a forge shows beside the manifest's line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from instar import __version__
+from instar.codes import CODES
+from instar.core.findings import Finding, Severity
+from instar.core.plan import Plan
+from instar.errors import Location
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def plan_sarif(plan: Plan) -> str:
+    pairs = [(f, f.where or _origin(t.origin)) for t in plan.tables for f in t.findings]
+    return sarif(pairs)
+
+
+def findings_sarif(findings: Iterable[Finding]) -> str:
+    return sarif((f, f.where) for f in findings)
+
+
+def _origin(origin: str) -> Location | None:
+    return Location(origin) if origin else None
+
+
+def sarif(pairs: Iterable[tuple[Finding, Location | None]]) -> str:
+    """One run; a rule for every code that is met, in order."""
+    found = list(pairs)
+    codes = sorted({f.code for f, _ in found})
+    driver = {
+        "name": "instar",
+        "version": __version__,
+        "rules": [_rule(code) for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(f, where, codes) for f, where in found],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _rule(code: str) -> dict[str, Any]:
+    doc = CODES.get(code)
+    if doc is None:
+        return {"id": code}
+    return {
+        "id": code,
+        "shortDescription": {"text": doc.title},
+        "fullDescription": {"text": doc.why},
+        "help": {"text": doc.fix},
+    }
+
+
+def _result(finding: Finding, where: Location | None, codes: list[str]) -> dict[str, Any]:
+    text = finding.message + (f" {finding.hint}" if finding.hint else "")
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": codes.index(finding.code),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": text},
+    }
+    if where is not None:
+        result["locations"] = [{"physicalLocation": _physical(where)}]
+    if finding.count is not None:
+        result["properties"] = {"rows": finding.count}
+    return result
+
+
+def _physical(where: Location) -> dict[str, Any]:
+    # A file alone gets line 1: viewers drop results that have no region.
+    region: dict[str, Any] = {"startLine": where.line or 1}
+    if where.column is not None:
+        region["startColumn"] = where.column
+    place = {"uri": quote(PurePath(where.file).as_posix())}
+    return {"artifactLocation": place, "region": region}

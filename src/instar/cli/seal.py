@@ -1,0 +1,88 @@
+"""Sealed plans: a plan in a file that may be applied later, if nothing moved in between."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from instar import __version__
+from instar.core.document import VERSION, plan_document, policy_document
+from instar.core.plan import Plan
+from instar.core.policy import ColumnConflict, Policy
+from instar.errors import Location, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What has to be planned again, and what that plan must be."""
+
+    project: str
+    env: str
+    tables: tuple[str, ...]
+    policy: Policy
+    fingerprint: str
+
+
+def write_seal(path: Path, plan: Plan, project: str, tables: tuple[str, ...]) -> None:
+    """The plan's document with a seal; the statements are there to be read, never to be run."""
+    seal = {
+        "project": project,
+        "instar": __version__,
+        "tables": list(tables),
+        "policy": policy_document(plan.policy),
+    }
+    text = json.dumps({**plan_document(plan), "sealed": seal}, indent=2)
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            "E408",
+            f"the plan cannot be written to {path}: {error.strerror}",
+            hint="Name another file.",
+        ) from error
+
+
+def read_seal(path: Path) -> Seal:
+    """The seal of a plan file; anything else is an error that names the file."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            "E406", f"the plan file cannot be read: {error.strerror}", where=Location(str(path))
+        ) from error
+    except ValueError as error:
+        raise _unsealed(path) from error
+    return _seal(path, document)
+
+
+def _seal(path: Path, document: Any) -> Seal:
+    try:
+        seal = document["sealed"]
+        policy = seal["policy"]
+        if document["version"] != VERSION:
+            raise _unsealed(path)
+        return Seal(
+            seal["project"],
+            document["env"],
+            tuple(seal["tables"]),
+            Policy(
+                ColumnConflict(policy["column_conflict"]),
+                policy["allow_column_removal"],
+                policy["allow_rewrite"],
+                policy["allow_full_refresh"],
+            ),
+            document["fingerprint"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _unsealed(path) from error
+
+
+def _unsealed(path: Path) -> UsageError:
+    return UsageError(
+        "E406",
+        "this file is not a sealed plan of this version",
+        hint="Make one with `instar plan --out FILE`.",
+        where=Location(str(path)),
+    )
