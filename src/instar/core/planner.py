@@ -92,7 +92,7 @@ def _placed(change: Change, live: Table | None, policy: Policy, rules: Rules) ->
     if not isinstance(change, AddColumn) or live is None:
         return change
     tracked = bool(live.change_tracking)
-    free = rules.positions or (policy.reorders and len(change.path) == 1)
+    free = rules.positions or policy.reorders
     return change if free and not tracked else replace(change, after=None)
 
 
