@@ -1,0 +1,20 @@
+"""The conformance suite that any backend must pass: scenarios as data, and what runs them.
+
+A backend's tests bring a `Harness` and run `SCENARIOS` through `run_scenario`. What an engine cannot do
+is named in a table of exceptions in those tests, each with the finding that says so.
+"""
+
+from instar.testing.runner import NonConformance, Refused, run_scenario
+from instar.testing.scenario import Block, Harness, Scenario, emptied
+from instar.testing.scenarios import SCENARIOS
+
+__all__ = [
+    "SCENARIOS",
+    "Block",
+    "Harness",
+    "NonConformance",
+    "Refused",
+    "Scenario",
+    "emptied",
+    "run_scenario",
+]

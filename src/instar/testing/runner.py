@@ -1,0 +1,143 @@
+"""Runs one scenario on one engine: create, fill, plan, prove, change step by step, compare every row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from instar.backends.base import Backend, NotATable, RunContext, differences
+from instar.core.checks import ProofResult
+from instar.core.matching import DoneRenames
+from instar.core.plan import Cost, Status, TablePlan
+from instar.core.planner import draft, finish
+from instar.core.policy import Policy
+from instar.core.schema import Table, TableName, Wanted
+from instar.testing.compare import missing_and_extra
+from instar.testing.scenario import Block, Harness, Row, Scenario
+
+
+class NonConformance(AssertionError):
+    """The engine did not keep what the contract promises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An exception that a backend's tests allow: the plan is blocked by this finding, for this reason."""
+
+    code: str
+    reason: str
+
+
+def run_scenario(harness: Harness, scenario: Scenario, refused: Refused | None = None) -> None:
+    """Raises NonConformance unless the engine does what the scenario says, or refuses as allowed."""
+    run = _Run(harness, TableName(harness.schema, _slug(scenario.name)))
+    made = run.plan(Wanted(scenario.live.named(run.name)))
+    if refused is not None and made.blocked:
+        return run.must_block(made, Block(refused.code))
+    run.must_not_block(made)
+    run.carry_out(made)
+    run.fill(scenario.rows)
+    wanted = Wanted(scenario.wanted.named(run.name), scenario.hints)
+    plan = run.plan(wanted, scenario.policy)
+    block = Block(refused.code) if refused is not None else scenario.block
+    if block is not None:
+        run.must_block(plan, block)
+        run.must_hold(scenario.rows, "a blocked plan touched the rows")
+        return None
+    run.must_not_block(plan)
+    run.carry_out(plan)
+    assert scenario.after is not None, f"{scenario.name} says neither rows nor a block"
+    run.must_hold(scenario.after, "the rows are not what they should be")
+    again = run.plan(wanted, scenario.policy, plan.renames)
+    if again.steps or again.blocked:
+        raise NonConformance(f"planned again, there is still something to do: {_told(again)}")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    harness: Harness
+    name: TableName
+
+    @property
+    def backend(self) -> Backend:
+        return self.harness.backend
+
+    def live(self) -> Table | None:
+        found = self.backend.inspect([self.name]).get(self.name)
+        if isinstance(found, NotATable):
+            raise NonConformance(f"{self.name} is a {found.kind}")
+        return found
+
+    def plan(
+        self, wanted: Wanted, policy: Policy | None = None, done: DoneRenames = frozenset()
+    ) -> TablePlan:
+        live = self.live()
+        sketch = draft(wanted, live, self.backend.rules, policy or Policy(), done)
+        results: Sequence[ProofResult] = ()
+        hopeless = any(f.code == "F601" for f in sketch.findings)
+        if sketch.proofs and not hopeless:
+            results = self.backend.prove(sketch.job, sketch.proofs)
+            _every_proof_answered(sketch.proofs, results)
+        cost = self.backend.measure([self.name]).get(self.name, Cost()) if live else Cost()
+        return finish(sketch, tuple(results), cost, self.backend.rules)
+
+    def carry_out(self, plan: TablePlan) -> None:
+        """Every step, each looked at once it is done."""
+        for step in plan.steps:
+            context = RunContext({}, lambda *_: None, lambda _: None)
+            self.backend.run(step, context)
+            found = self.backend.inspect([step.after.name]).get(step.after.name)
+            if not isinstance(found, Table):
+                raise NonConformance(f"after step {step.id} ({step.title}) there is no table")
+            if left := differences(found, step.after):
+                raise NonConformance(f"step {step.id} ({step.title}) left {left}")
+        live = self.live()
+        if live is None or plan.target is None or (left := differences(live, plan.target)):
+            raise NonConformance(f"the table is not the plan's target: {left}")
+
+    def fill(self, rows: Sequence[Row]) -> None:
+        live = self.live()
+        assert live is not None
+        if rows:
+            self.harness.insert(live, rows)
+        self.must_hold(rows, "the rows did not go in as they are")
+
+    def must_hold(self, expected: Sequence[Row], complaint: str) -> None:
+        live = self.live()
+        assert live is not None
+        found = self.harness.rows(live)
+        missing, extra = missing_and_extra(expected, found)
+        if missing or extra:
+            raise NonConformance(f"{complaint}\n  missing: {missing}\n  instead: {extra}")
+
+    def must_not_block(self, plan: TablePlan) -> None:
+        if plan.blocked:
+            raise NonConformance(f"blocked: {_told(plan)}")
+
+    def must_block(self, plan: TablePlan, block: Block) -> None:
+        if plan.status is not Status.BLOCKED or plan.steps:
+            raise NonConformance(f"{block.code} should block the plan: {_told(plan)}")
+        finding = next((f for f in plan.findings if f.code == block.code), None)
+        if finding is None:
+            raise NonConformance(f"blocked, but not by {block.code}: {_told(plan)}")
+        if block.count is not None and finding.count != block.count:
+            raise NonConformance(f"{finding.count} rows counted, {block.count} are there")
+        shown = {w.get(block.column) for w in finding.witnesses}
+        if block.keys and shown != set(block.keys):
+            raise NonConformance(f"witnesses {shown}, but the rows are {set(block.keys)}")
+
+
+def _every_proof_answered(proofs: Sequence[object], results: Sequence[ProofResult]) -> None:
+    if [r.proof for r in results] != list(proofs):
+        raise NonConformance(f"asked to prove {proofs}, answered for {[r.proof for r in results]}")
+
+
+def _told(plan: TablePlan) -> str:
+    said = [f"{f.code} {f.message}" for f in plan.findings]
+    return "; ".join([plan.status.value, *(s.title for s in plan.steps), *said])
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")

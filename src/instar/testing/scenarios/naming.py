@@ -1,0 +1,94 @@
+"""Scenarios: names that must be quoted, at every depth and in every kind of change."""
+
+from __future__ import annotations
+
+from instar.core.schema import Hint
+from instar.core.types import struct
+from instar.testing.scenario import DROP, REORDER, Scenario
+from instar.testing.words import BIGINT, INT, STRING, c, shape
+
+ODD_NAMES = (
+    "select",
+    "a b",
+    "a.b",
+    'dou"ble',
+    "back`tick",
+    "sing'le",
+    "ünï",
+    "CamelCase",
+    "da-sh",
+    "new\tline",
+    "🦋",
+    "100%",
+    "a;b",
+    "(x,y)",
+)
+_ODD = shape(*(c(name, INT) for name in ODD_NAMES))
+_VALUES = {name: i for i, name in enumerate(ODD_NAMES)}
+_ROW = {"id": 1, **_VALUES}
+_FIELDS = struct(*(c(name, INT) for name in ODD_NAMES))
+_ADDED = "new `col.\"umn'"
+
+NAMING = (
+    Scenario(
+        "add beside odd names",
+        _ODD,
+        (_ROW,),
+        shape(*_ODD.columns[1:], c(_ADDED, STRING)),
+        ({**_ROW, _ADDED: None},),
+    ),
+    Scenario(
+        "widen columns with odd names",
+        _ODD,
+        (_ROW,),
+        shape(*(c(name, BIGINT) for name in ODD_NAMES)),
+        (_ROW,),
+    ),
+    Scenario(
+        "rename odd names to odd names",
+        _ODD,
+        (_ROW,),
+        shape(*(c(f"{name} 2", INT) for name in ODD_NAMES)),
+        ({"id": 1, **{f"{name} 2": v for name, v in _VALUES.items()}},),
+        hints={(f"{name} 2",): Hint(renamed_from=name) for name in ODD_NAMES},
+    ),
+    Scenario(
+        "drop odd names",
+        _ODD,
+        (_ROW,),
+        shape(),
+        ({"id": 1},),
+        policy=DROP,
+    ),
+    Scenario(
+        "reorder odd names",
+        _ODD,
+        (_ROW,),
+        shape(*(c(name, INT) for name in reversed(ODD_NAMES))),
+        (_ROW,),
+        policy=REORDER,
+    ),
+    Scenario(
+        "change fields with odd names",
+        shape(c("s t", _FIELDS)),
+        ({"id": 1, "s t": _VALUES}, {"id": 2, "s t": None}),
+        shape(
+            c(
+                "s t",
+                struct(*(c(name, BIGINT) for name in ODD_NAMES), c(_ADDED, STRING)),
+            )
+        ),
+        ({"id": 1, "s t": {**_VALUES, _ADDED: None}}, {"id": 2, "s t": None}),
+    ),
+    Scenario(
+        "rename fields with odd names",
+        shape(c("s.t", _FIELDS)),
+        ({"id": 1, "s.t": _VALUES}, {"id": 2, "s.t": None}),
+        shape(c("s.t", struct(*(c(f"{name} 2", INT) for name in ODD_NAMES)))),
+        (
+            {"id": 1, "s.t": {f"{name} 2": v for name, v in _VALUES.items()}},
+            {"id": 2, "s.t": None},
+        ),
+        hints={("s.t", f"{name} 2"): Hint(renamed_from=name) for name in ODD_NAMES},
+    ),
+)
