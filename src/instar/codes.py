@@ -324,4 +324,131 @@ CODES: dict[str, CodeDoc] = {
         "The run was stopped by the user in the middle; the journal knows where.",
         "Run `instar apply` to go on.",
     ),
+    "E410": CodeDoc(
+        "The file is not a sealed plan",
+        "`apply FILE` takes what `plan --out FILE` wrote, and this is missing, damaged or of another"
+        " version.",
+        "Seal a plan with `instar plan --out FILE` and apply that file.",
+    ),
+    "E411": CodeDoc(
+        "The sealed plan is for something else",
+        "A sealed plan carries its project, environment and policy; the command line says otherwise.",
+        "Leave out --env, --column-conflict and --allow-*, or seal a new plan with them.",
+    ),
+    "E412": CodeDoc(
+        "The plan cannot be written",
+        "The file named by --out cannot be made or changed.",
+        "Name a file in a folder that exists and that you may write to.",
+    ),
+    "E413": CodeDoc(
+        "There is no such code",
+        "`explain` was given a code that Instar does not have.",
+        "`instar explain --all` lists every code.",
+    ),
+    # --- F1xx columns ---
+    "F101": CodeDoc(
+        "A NOT NULL column without a value for the rows that exist",
+        "The new column may not be NULL, the table has rows, and nothing says what they get.",
+        "Add a '_default' expression to the column in the yml; it fills the existing rows and leaves"
+        " no lasting default behind. Or let the column be nullable.",
+    ),
+    "F102": CodeDoc(
+        "A live column is not declared",
+        "The table has a column that its manifest does not name. It stays, with its values.",
+        "Declare it, or drop it with --column-conflict drop (asks first). If it was renamed, say"
+        " `renamed_from` at the new column.",
+    ),
+    "F103": CodeDoc(
+        "A live key, constraint or layout is not declared",
+        "The table has a primary key, a constraint, clustering or partitioning that its manifest does"
+        " not name. It stays.",
+        "Declare it, or remove it with --column-conflict drop.",
+    ),
+    "F104": CodeDoc(
+        "No meaningful way from the old type to the new one",
+        "Values of the old type say nothing in the new one (a boolean as a date), so no cast is tried.",
+        "Say how with a '_using' expression over the old row, or add a new column beside the old one.",
+    ),
+    "F105": CodeDoc(
+        "A drop and an add that look like a rename",
+        "A column is gone and one of the same type is new beside it. Instar never guesses: unless it"
+        " is said, the new column begins without the old values.",
+        "If it is a rename, write `renamed_from: OLD_NAME` at the new column.",
+    ),
+    "F106": CodeDoc(
+        "Something else has the table's name",
+        "A view or another object lives under the name that the manifest gives to a table.",
+        "Give the table another name, or remove what is there.",
+    ),
+    # --- F2xx values in the rows ---
+    "F201": CodeDoc(
+        "Values would be lost or changed by the new type",
+        "Every row was looked at before anything runs: some hold values that do not fit the new type"
+        " or would come back different. The finding counts them and shows the first.",
+        "Mend the rows, choose a wider type, or say how with a '_using' expression.",
+    ),
+    "F202": CodeDoc(
+        "An expression gives no value of the column's type",
+        "A '_default' or '_using' expression was run over the rows and gave text that is no number, a"
+        " value out of range, or the like.",
+        "Mend the expression; the finding shows rows for which it fails.",
+    ),
+    "F203": CodeDoc(
+        "A column is to be NOT NULL, but rows have NULL",
+        "The rows were looked at as they will be after the change, and some have no value there.",
+        "Mend the rows, or add a '_default' expression that fills them.",
+    ),
+    "F204": CodeDoc(
+        "The rows could not be checked",
+        "The engine refused the query that proves the change, most often because an expression in the"
+        " manifest names something that the table does not have.",
+        "Read the engine's words in the finding and mend the table's expressions.",
+    ),
+    # --- F3xx keys and constraints ---
+    "F301": CodeDoc(
+        "Rows share a key",
+        "A primary or unique key is declared, and several rows have the same values in it.",
+        "Remove the duplicates first; Instar never picks one of them.",
+    ),
+    "F302": CodeDoc(
+        "Rows fail a CHECK",
+        "A declared CHECK is false for rows as they will be after the change. NULL passes, as in SQL.",
+        "Mend the rows or the expression.",
+    ),
+    # --- F4xx order and change tracking ---
+    "F401": CodeDoc(
+        "A change-tracked table keeps its order",
+        "Streams and dynamic tables read this table by its history, which a reorder or a swap would"
+        " break. Its live column order is authoritative; new columns come last.",
+        "Take over the column block that apply prints, or let --write-manifests save it.",
+    ),
+    "F402": CodeDoc(
+        "The declared order differs from the live one",
+        "Only the order of the columns differs; nothing is done about it unless asked.",
+        "Use --column-conflict reorder, or take the live order over into the yml.",
+    ),
+    # --- F5xx cost and what cannot be undone ---
+    "F501": CodeDoc(
+        "The change needs a rewrite of the table",
+        "The engine has no statement for it, so the rows must be copied into a new table that is then"
+        " swapped in. The plan says how many.",
+        "Pass --allow-rewrite. The old table is kept until its drop is confirmed.",
+    ),
+    "F502": CodeDoc(
+        "It cannot be undone",
+        "After this there is no statement that leads back: dropped values, a raised protocol that older"
+        " readers do not know, lost time travel.",
+        "Be sure; apply asks before it does such a thing.",
+    ),
+    "F503": CodeDoc(
+        "An earlier apply did not end",
+        "The journal has an unfinished run for this table. It is finished before anything new is begun.",
+        "Run `instar apply` or `instar recover`.",
+    ),
+    # --- F6xx what an engine cannot keep ---
+    "F601": CodeDoc(
+        "The engine cannot do or keep this",
+        "The engine has neither a statement for the change nor a way to hold what is declared.",
+        "Leave it out for this environment, or choose another format for the table.",
+    ),
 }
