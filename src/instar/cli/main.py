@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -59,6 +60,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 def run(words: list[str]) -> int:
     """One command; every way it can end is an exit code."""
+    if "_INSTAR_COMPLETE" in os.environ:
+        completion: Any = import_module("typer.completion")
+        completion.completion_init()
     try:
         answer = get_command(app).main(words, prog_name="instar", standalone_mode=False)
     except InstarError as error:

@@ -38,7 +38,7 @@ def write_seal(path: Path, plan: Plan, project: str, tables: tuple[str, ...]) ->
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            "E408",
+            "E412",
             f"the plan cannot be written to {path}: {error.strerror}",
             hint="Name another file.",
         ) from error
@@ -50,7 +50,7 @@ def read_seal(path: Path) -> Seal:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(
-            "E406", f"the plan file cannot be read: {error.strerror}", where=Location(str(path))
+            "E410", f"the plan file cannot be read: {error.strerror}", where=Location(str(path))
         ) from error
     except ValueError as error:
         raise _unsealed(path) from error
@@ -81,7 +81,7 @@ def _seal(path: Path, document: Any) -> Seal:
 
 def _unsealed(path: Path) -> UsageError:
     return UsageError(
-        "E406",
+        "E410",
         "this file is not a sealed plan of this version",
         hint="Make one with `instar plan --out FILE`.",
         where=Location(str(path)),

@@ -111,13 +111,13 @@ def _ordered(what: tuple[str, ...], env: str | None, policy: Policy) -> _Order:
     seal = read_seal(file)
     if policy != Policy():
         raise UsageError(
-            "E407",
+            "E411",
             "a sealed plan brings its own policy; it cannot be given another one here",
             hint="Leave out --column-conflict and --allow-*, or seal a new plan with them.",
         )
     if env not in (None, seal.env):
         raise UsageError(
-            "E407",
+            "E411",
             f"the plan was sealed for '{seal.env}', not for '{env}'",
             hint=f"Leave out --env (and INSTAR_ENV), or pass --env {seal.env}.",
         )
@@ -129,7 +129,7 @@ def _planned(work: Project, order: _Order) -> Plan:
     if order.seal is not None:
         if order.seal.project != work.config.name:
             raise UsageError(
-                "E407",
+                "E411",
                 f"the plan was sealed for the project '{order.seal.project}', this is"
                 f" '{work.config.name}'",
                 hint="Name the right folder with --project.",

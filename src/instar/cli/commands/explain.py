@@ -49,7 +49,7 @@ def _found(code: str) -> CodeDoc:
         near = get_close_matches(code.upper(), CODES, n=3, cutoff=0.5)
         said = f"Did you mean {', '.join(near)}? " if near else ""
         raise UsageError(
-            "E409", f"there is no code '{code}'", hint=f"{said}`instar explain --all` lists them."
+            "E413", f"there is no code '{code}'", hint=f"{said}`instar explain --all` lists them."
         )
     return doc
 
