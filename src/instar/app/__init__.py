@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from instar.app.events import Listener, Silent
-from instar.app.project import Project
+from instar.app.project import ApplyReport, Project
 
-__all__ = ["Listener", "Project", "Silent"]
+__all__ = ["ApplyReport", "Listener", "Project", "Silent"]

@@ -74,7 +74,7 @@ def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:
     with project._store() as store:
         names = {event.table for event in store.history(env)}
         found = [v for name in sorted(names) for v in store.versions(env, name)]
-    tables = tuple(v.table for v in found if v.number == int(version))
+    tables = tuple(v.table for v in found if v.n == int(version))
     if not tables:
         raise UsageError(
             "E117", f"no table has version {version} in '{env}'", hint="See `instar history`."

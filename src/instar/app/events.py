@@ -6,6 +6,8 @@ from typing import Protocol
 
 
 class Listener(Protocol):
+    """Hand one to `Project.load(root, listener)` to hear of long work."""
+
     def note(self, text: str) -> None:
         """A line worth knowing: jars are fetched, a run is resumed."""
 

@@ -28,3 +28,8 @@ class Policy:
     @property
     def reorders(self) -> bool:
         return self.column_conflict is ColumnConflict.REORDER
+
+    @classmethod
+    def of(cls, column_conflict: str = "preserve", **allowed: bool) -> Policy:
+        """A policy from words: `Policy.of("reorder", allow_rewrite=True)`."""
+        return cls(ColumnConflict(column_conflict), **allowed)

@@ -1,0 +1,70 @@
+"""Wall time, CPU and peak memory of a command, and a line that says how they compare."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+INSTAR = [sys.executable, "-m", "instar.cli.main"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    wall: float
+    cpu: float
+    mib: float
+
+    def __str__(self) -> str:
+        return f"{self.wall:.2f} s wall, {self.cpu:.2f} s CPU, {self.mib:.0f} MiB"
+
+
+def command(argv: Sequence[str], cwd: Path, *, expect: Sequence[int] = (0,)) -> Measured:
+    """Run a command cold; its own peak memory, not its children's."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        argv, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ)
+    )
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in expect:
+        raise SystemExit(f"{' '.join(argv)} ended with {process.returncode}:\n{errors.decode()}")
+    return Measured(
+        time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    )
+
+
+def middle(runs: Sequence[Measured]) -> Measured:
+    return sorted(runs, key=lambda m: m.wall)[len(runs) // 2]
+
+
+def alternating(rounds: int, **sides: Callable[[], float]) -> dict[str, float]:
+    """The median seconds of each side, the sides taking turns so that noise hits both."""
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, run in sides.items():
+            times[name].append(run())
+    return {name: median(values) for name, values in times.items()}
+
+
+def timed(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def conditions() -> str:
+    load = os.getloadavg()[0]
+    return f"{os.cpu_count()} cores, load {load:.1f}, Python {sys.version.split()[0]}"
+
+
+def own_peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
