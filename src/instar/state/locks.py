@@ -17,6 +17,9 @@ from instar.state.process import Process, is_dead, this_process
 
 LEASE_SECONDS = 60.0
 
+_held_here: set[str] = set()
+"""The tokens that this process holds: any other one under its name could not be released."""
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
@@ -26,6 +29,12 @@ class Holder:
     process: Process
     since: float
     expires: float
+    token: str
+
+    def is_gone(self, now: float) -> bool:
+        if self.expires <= now or is_dead(self.process):
+            return True
+        return self.process == this_process() and self.token not in _held_here
 
 
 class Lock:
@@ -48,7 +57,12 @@ class Lock:
         self._heart: threading.Thread | None = None
 
     def __enter__(self) -> Lock:
-        self._take()
+        _held_here.add(self._token)
+        try:
+            self._take()
+        except BaseException:
+            _held_here.discard(self._token)
+            raise
         self._heart = threading.Thread(target=self._beat, name="instar-lease", daemon=True)
         self._heart.start()
         return self
@@ -60,6 +74,7 @@ class Lock:
         trace: TracebackType | None,
     ) -> None:
         self._end.set()
+        _held_here.discard(self._token)
         if self._heart is not None:
             self._heart.join(timeout=5)
         # A store that cannot be written now must not hide what went wrong inside; the lease runs out.
@@ -79,7 +94,7 @@ class Lock:
         me, now = this_process(), self._clock()
         with self._database.write() as sql:
             held = holder(self._database, self._env, self.table)
-            if held is not None and held.expires > now and not is_dead(held.process):
+            if held is not None and not held.is_gone(now):
                 raise _taken(self.table, held, now)
             sql.execute(
                 "INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -126,14 +141,14 @@ class Lock:
 
 def holder(database: Database, env: str, table: TableName) -> Holder | None:
     rows = database.read(
-        "SELECT owner, host, node, pid, born, since, expires FROM locks"
+        "SELECT owner, host, node, pid, born, since, expires, token FROM locks"
         " WHERE env = ? AND schema = ? AND name = ?",
         (env, table.schema, table.name),
     )
     if not rows:
         return None
-    owner, host, node, pid, born, since, expires = rows[0]
-    return Holder(owner, Process(host, node, pid, born), since, expires)
+    owner, host, node, pid, born, since, expires, token = rows[0]
+    return Holder(owner, Process(host, node, pid, born), since, expires, token)
 
 
 def _taken(table: TableName, held: Holder, now: float) -> StateError:
