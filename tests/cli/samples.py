@@ -37,7 +37,12 @@ def customers() -> TablePlan:
         change_tracking=True,
     )
     step = Step(
-        "1", "create", Rung.METADATA, "Create the table", ("CREATE TABLE `main`.`customers` (…)",), table
+        "1",
+        "create",
+        Rung.METADATA,
+        "Create the table",
+        ("CREATE TABLE `main`.`customers` (…)",),
+        table,
     )
     seen = changes(None, Wanted(table))
     origin = "tables/customers.yml"

@@ -32,17 +32,24 @@ def _record(param: Any, ctx: Any) -> tuple[str, str] | None:
     return name, "  ".join(w for w in words if w)
 
 
-def _write_params(command: Any, ctx: Any, formatter: Any) -> None:
+_PANELS = ["Arguments", "Options", "Project", "What may be done", "Output"]
+
+
+def param_panels(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Arguments and options by theme, as (how it is written, what it means)."""
     panels: dict[str, list[tuple[str, str]]] = {}
     for param in command.get_params(ctx):
         record = _record(param, ctx)
         if record is not None:
             other = "Arguments" if param.param_type_name == "argument" else "Options"
             panels.setdefault(getattr(param, "rich_help_panel", None) or other, []).append(record)
-    order = ["Arguments", "Options", "Project", "What may be done", "Output"]
-    for panel in sorted(panels, key=lambda p: order.index(p) if p in order else 0):
+    return {panel: panels[panel] for panel in _PANELS if panel in panels}
+
+
+def _write_params(command: Any, ctx: Any, formatter: Any) -> None:
+    for panel, rows in param_panels(command, ctx).items():
         with formatter.section(panel):
-            formatter.write_dl(panels[panel])
+            formatter.write_dl(rows)
 
 
 class Command(TyperCommand):

@@ -33,8 +33,18 @@ def _escaped(char: str) -> str:
 
 def render(lines: Iterable[Line], paint: Paint) -> str:
     return "\n".join(
-        "".join(paint(style, clean(text)) for style, text in line).rstrip() for line in lines
+        "".join(paint(style, text) for style, text in _trimmed(line)) for line in lines
     )
+
+
+def _trimmed(line: Line) -> list[Span]:
+    """Clean spans without white space at the end, which paint would hide from a later strip."""
+    spans = [(style, clean(text)) for style, text in line]
+    while spans and not spans[-1][1].strip(" "):
+        spans.pop()
+    if spans:
+        spans[-1] = (spans[-1][0], spans[-1][1].rstrip(" "))
+    return spans
 
 
 def width(text: str) -> int:

@@ -104,7 +104,9 @@ def completion(
 
 def version(
     format: o.DataFormatOption = DataFormat.TEXT,
-    verbose: o.Verbose = 0,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Those of Python and the engines too.")
+    ] = False,
 ) -> None:
     """Print the version; with -v those of Python and the engines too."""
     screen = use(Screen())
