@@ -31,13 +31,14 @@ class _Manifest(Reader):
         super().__init__(file)
         self.dialect = dialect
         self.declared: dict[str, str] = {}
+        self.renamed: dict[str, str] = {}
 
     def read(self, tree: Node) -> RawManifest:
         top = self.object(tree, MANIFEST_KEYS, self.file.name)
         table = self.table(top)
         node = top.nodes["table"]
         entries = self.columns(top)
-        self.renames([(r, read, (r["name"],)) for r, read in entries])
+        self.renames([(read, (raw["name"],)) for raw, read in entries])
         said: Attributes = {
             key: top.values[key]
             for key in ("format", "change_tracking", "properties", "comment")
@@ -82,6 +83,8 @@ class _Manifest(Reader):
                     read.place("name"),
                 )
             self.declared[name.casefold()] = name
+            if "renamed_from" in read.values:
+                self.renamed[read.values["renamed_from"].casefold()] = name
         return [(self.column_entry(read), read) for read in reads]
 
     def column_entry(self, read: Read) -> RawColumn:
@@ -142,7 +145,7 @@ class _Manifest(Reader):
                 message = f"field '{name}' has no name of its own that could have changed"
                 raise self.file.error("E132", message, read.place("renamed_from"))
             found[path] = (self.said(read, f"field '{name}'"), read)
-        self.renames([(said, read, path) for path, (said, read) in found.items()])
+        self.renames([(read, path) for path, (_, read) in found.items()])
         return [([*path], said) for path, (said, _) in found.items()]
 
     def field_path(self, column: Column, text: str, key: Scalar) -> Path:
@@ -162,10 +165,10 @@ class _Manifest(Reader):
             raise self.file.error("E134", message, key, hint)
         return led
 
-    def renames(self, entries: Iterable[tuple[Any, Read, Path]]) -> None:
+    def renames(self, entries: Iterable[tuple[Read, Path]]) -> None:
         """No two may come from one name, none from itself."""
         taken: dict[Path, str] = {}
-        for _, read, path in entries:
+        for read, path in entries:
             old = read.values.get("renamed_from")
             if old is None:
                 continue
@@ -195,6 +198,8 @@ class _Manifest(Reader):
 
     def no_column(self, key: str, name: str, node: Node) -> ProjectError:
         hint = suggestion(name, self.declared.values(), "There are")
+        if name.casefold() in self.renamed:
+            hint = f"It is renamed: name it '{self.renamed[name.casefold()]}' here too."
         return self.file.error("E133", f"'{key}' names '{name}', which is no column", node, hint)
 
     def constraints(self, mapping: MappingNode) -> list[list[Any]]:

@@ -30,7 +30,7 @@ def check_expression(text: str, dialect: str) -> str | None:
         raise BadExpression("the expression is empty")
     try:
         _refuse_tokens(text, dialect)
-        parsed: exp.Expression = sqlglot.parse_one(text, read=dialect)
+        parsed = sqlglot.parse_one(text, read=dialect)
     except (ParseError, TokenError) as error:
         raise BadExpression(f"not one SQL expression: {_reason(error)}") from None
     except SqlglotError as error:
@@ -58,7 +58,7 @@ def _expressions() -> tuple[type, ...]:
     return (exp.Condition, exp.Subquery, exp.Interval, exp.AtTimeZone, exp.Tuple)
 
 
-def _lone_name(parsed: exp.Expression) -> str | None:
+def _lone_name(parsed: exp.Expr) -> str | None:
     from sqlglot import exp
 
     if not isinstance(parsed, exp.Column) or parsed.table or parsed.this.args.get("quoted"):
@@ -67,7 +67,7 @@ def _lone_name(parsed: exp.Expression) -> str | None:
     return None if name.upper().startswith(_WORDS_OF_ENGINES) else name
 
 
-def _kind(parsed: exp.Expression) -> str:
+def _kind(parsed: exp.Expr) -> str:
     from sqlglot import exp
 
     match parsed:
