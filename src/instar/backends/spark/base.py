@@ -1,0 +1,79 @@
+"""What the formats on Spark share: the name rule, running of statements, proofs, listing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from instar.backends.base import Backend, RunContext
+from instar.backends.spark.catalog import entries, in_schema
+from instar.backends.spark.prove import Prover
+from instar.backends.sql import qualified
+from instar.core.checks import Proof, ProofResult
+from instar.core.plan import Cost, Job, Step
+from instar.core.schema import TableName
+from instar.spark import SparkHandle
+
+__all__ = ["SparkBackend", "SparkRules", "entries"]
+
+
+class SparkRules:
+    """The pure half that every format starts from."""
+
+    name = "spark"
+    dialect = "spark"
+    positions = True
+
+    def fold(self, name: str) -> str:
+        """Spark compares names without regard to case."""
+        return name.casefold()
+
+
+class SparkBackend(Backend):
+    """One format over a shared session; a subclass says what is there and runs its own steps."""
+
+    provider = ""
+
+    def __init__(self, handle: SparkHandle) -> None:
+        self.handle = handle
+
+    @property
+    def catalog(self) -> str:
+        return self.handle.delta_catalog
+
+    def place(self, name: TableName) -> str:
+        """The table's full name in SQL."""
+        return qualified(name, backtick=True, catalog=self.catalog)
+
+    def list_tables(self, schema: str) -> Sequence[TableName]:
+        there = in_schema(self.handle, self.catalog, schema)
+        return sorted(e.name for e in there if e.provider == self.provider and not e.is_view)
+
+    def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
+        return {name: self.measured(name) for name in names}
+
+    def measured(self, name: TableName) -> Cost:
+        """Rows, as a count; formats that know bytes and files say them too."""
+        row = self.handle.run(f"SELECT count(*) AS n FROM {self.place(name)}")[0]
+        return Cost(rows=int(row["n"]))
+
+    def prove(self, job: Job, proofs: Sequence[Proof]) -> Sequence[ProofResult]:
+        assert job.live is not None
+        return Prover(self.handle, self.place(job.live.name)).prove(job, proofs)
+
+    def run(self, step: Step, context: RunContext) -> None:
+        """A step of plain statements, each with a failpoint on either side."""
+        for number, statement in enumerate(step.sql, start=1):
+            context.failpoint(f"{step.kind}:{number}:before")
+            self.execute(step, statement)
+            context.failpoint(f"{step.kind}:{number}:after")
+
+    def execute(self, step: Step, statement: str) -> None:
+        """One statement of a step; formats mark their commits with the step's id here."""
+        del step
+        self.handle.run(statement)
+
+    def interrupt(self) -> None:
+        self.handle.interrupt()
+
+    def close(self) -> None:
+        self.handle.close()
