@@ -58,7 +58,30 @@ def diff(
         for c in columns
         if isinstance(c, ModifyColumn) and len(c.path) == 1
     }
-    return columns + tuple(_table_level(live, wanted.table, renames, fold))
+    table = _spelled(wanted.table, live, columns, fold)
+    return columns + tuple(_table_level(live, table, renames, fold))
+
+
+def _spelled(table: Table, live: Table, columns: tuple[Change, ...], fold: Fold) -> Table:
+    """The wanted table with its keys spelled as the columns will be."""
+    renamed = {c.path[0]: c.old_path[0] for c in columns if isinstance(c, ModifyColumn)}
+    kept = {fold(c.name): c.name for c in live.columns if c.name not in renamed.values()}
+    new = {fold(c.name): c.name for c in table.columns}
+    spelling = new | kept | {fold(name): name for name in renamed}
+
+    def spelled(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(spelling.get(fold(name), name) for name in names)
+
+    return replace(
+        table,
+        primary_key=spelled(table.primary_key),
+        cluster_by=spelled(table.cluster_by),
+        partition_by=spelled(table.partition_by),
+        constraints=tuple(
+            replace(c, columns=spelled(c.columns)) if isinstance(c, Unique) else c
+            for c in table.constraints
+        ),
+    )
 
 
 def _columns(
@@ -154,13 +177,11 @@ def _flag(value: bool | None) -> str:
 
 
 def _constraints(live: Table, wanted: Table, renames: Renames, fold: Fold) -> Iterator[Change]:
-    """Matched by what they say; the name counts where both have the same one or the engine keeps it."""
-    left = {_says(_renamed(c, renames), fold): c for c in live.constraints}
-    for constraint in wanted.constraints:
-        if left.pop(_says(constraint, fold), None) is None:
-            yield AddConstraint(constraint)
-    for constraint in left.values():
-        yield DropConstraint(constraint)
+    """Matched by what they say. What goes comes first: a new one may take the old one's name."""
+    there = {_says(_renamed(c, renames), fold): c for c in live.constraints}
+    wish = {_says(c, fold): c for c in wanted.constraints}
+    yield from (DropConstraint(c) for says, c in there.items() if says not in wish)
+    yield from (AddConstraint(c) for says, c in wish.items() if says not in there)
 
 
 def _renamed(constraint: Constraint, renames: Renames) -> Constraint:

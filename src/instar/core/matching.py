@@ -102,10 +102,12 @@ def _pending_renames(
     earlier apply is known to have done it.
     """
     declared: dict[str, Column] = {}
+    left = dict(live)
     for column in wanted:
         source = hints.get(folded((*parent, column.name), fold), Hint()).renamed_from
-        if source is not None and (old := live.get(fold(source))) and old.name != column.name:
-            declared[column.name] = old
+        if source is not None and (old := left.get(fold(source))) and old.name != column.name:
+            # One column has one heir: a second claim to the same source is a new column.
+            declared[column.name] = left.pop(fold(source))
     pending = {
         name: old
         for name, old in declared.items()
