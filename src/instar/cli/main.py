@@ -14,6 +14,7 @@ from typer.main import get_command
 from instar import __version__
 from instar.cli import screen
 from instar.cli.help import NoSuchCommand, Root
+from instar.cli.index import COMMANDS
 from instar.errors import InstarError
 
 _ABOUT = """Schema evolution for data pipelines on Spark: planned, proven, crash-safe.
@@ -70,7 +71,7 @@ def run(words: list[str]) -> int:
     except NoSuchCommand as error:
         return _misused(str(error), error.hint)
     except _PARSER_ERROR as error:
-        return _misused(*_usage(error))
+        return _misused(*_usage(error, words))
     except (KeyboardInterrupt, typer.Abort):
         answer = 130
     except BrokenPipeError:
@@ -102,10 +103,11 @@ def _misused(message: str, hint: str) -> int:
     return 2
 
 
-def _usage(error: Any) -> tuple[str, str]:
+def _usage(error: Any, words: list[str]) -> tuple[str, str]:
     """The parser's complaint in our words, with the nearest option where there is one."""
     context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "instar"
+    known = ["instar", *(w for w in words[:1] if w in COMMANDS)]
+    command = context.command_path if context is not None else " ".join(known)
     near = sorted(getattr(error, "possibilities", None) or ())
     if getattr(error, "option_name", None) and type(error).__name__ == "NoSuchOption":
         said = f"did you mean '{near[0]}'? " if near else ""

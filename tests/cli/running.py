@@ -1,0 +1,64 @@
+"""Run the command line as a user does: in a process of its own, through pipes or a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """A clean environment: nothing of the developer's colours, locale or projects."""
+    kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "PYTHONPATH", "TMPDIR")}
+    return kept | {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"} | extra
+
+
+def instar(
+    *args: str, cwd: Path | None = None, stdin: str = "", env: Mapping[str, str] | None = None
+) -> Result:
+    done = subprocess.run(
+        [sys.executable, "-m", "instar.cli.main", *args],
+        cwd=cwd,
+        input=stdin.encode(),
+        capture_output=True,
+        env=environment(**(env or {})),
+        check=False,
+        timeout=120,
+    )
+    return Result(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+
+
+def in_terminal(args: Sequence[str], typed: bytes, cwd: Path, **env: str) -> tuple[int, str]:
+    """The exit code and everything a person at a terminal would see."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "instar.cli.main", *args],
+            environment(TERM="xterm", **env),
+        )
+    os.write(terminal, typed)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), seen.decode("utf-8", "replace").replace("\r\n", "\n")

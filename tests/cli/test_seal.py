@@ -1,0 +1,96 @@
+"""Sealed plans and questions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cli import samples
+from instar.cli.ask import confirmer
+from instar.cli.screen import Screen
+from instar.cli.seal import Seal, read_seal, write_seal
+from instar.core.document import fingerprint
+from instar.core.policy import ColumnConflict, Policy
+from instar.errors import ConfirmationNeeded, UsageError
+
+
+def test_a_seal_comes_back_as_it_was(tmp_path: Path) -> None:
+    policy = Policy(ColumnConflict.REORDER, allow_rewrite=True)
+    plan = samples.plan(samples.customers(), policy=policy)
+    write_seal(tmp_path / "p", plan, "shop", ("sales.*",))
+    seal = read_seal(tmp_path / "p")
+    assert seal == Seal("shop", "dev", ("sales.*",), policy, fingerprint(plan))
+
+
+def test_a_sealed_plan_is_the_document_and_more(tmp_path: Path) -> None:
+    plan = samples.plan(samples.customers())
+    write_seal(tmp_path / "p", plan, "shop", ())
+    document = json.loads((tmp_path / "p").read_text())
+    assert document["tables"][0]["table"] == "main.customers"
+    assert document["fingerprint"] == fingerprint(plan)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "table: orders", "[]", "{}", '{"version": 1}', '{"version": 99, "sealed": {}}']
+)
+def test_anything_else_is_no_sealed_plan(tmp_path: Path, text: str) -> None:
+    (tmp_path / "p").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_seal(tmp_path / "p")
+    assert caught.value.code == "E410"
+    assert str(tmp_path / "p") in str(caught.value.where)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_seal(tmp_path / "nothing.plan")
+    assert caught.value.code == "E410"
+
+
+def test_a_folder_that_is_not_there_is_no_crash(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        write_seal(tmp_path / "no" / "p", samples.plan(), "shop", ())
+    assert caught.value.code == "E412"
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+
+
+ASKED = [Question("[main.orders] Drop OLD: the values are lost (12 rows)"), Question("[main.b] x")]
+
+
+def test_nobody_to_ask_and_no_word_is_exit_four() -> None:
+    """Under pytest neither stream is a terminal."""
+    with pytest.raises(ConfirmationNeeded) as caught:
+        confirmer(Screen(), yes=False)(ASKED)
+    assert caught.value.exit_code == 4
+    assert "needs confirmation: rerun with --yes" in caught.value.message
+    assert "Drop OLD: the values are lost (12 rows)" in caught.value.message
+
+
+def test_yes_answers_and_says_what_it_agreed_to(capsys: pytest.CaptureFixture[str]) -> None:
+    assert confirmer(Screen(), yes=True)(ASKED)
+    assert "yes: [main.orders] Drop OLD" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "agreed"),
+    [("y\ny\n", True), ("yes\nYES\n", True), ("y\nn\n", False), ("\n", False), ("", False)],
+)
+def test_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, agreed: bool
+) -> None:
+    """Only a clear yes to every question is a yes; the end of input is a no."""
+    import io
+
+    monkeypatch.setattr("instar.cli.ask.interactive", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert confirmer(Screen(), yes=False)(ASKED) is agreed
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert "Drop OLD: the values are lost (12 rows). Go on? [y/N]" in seen.err
