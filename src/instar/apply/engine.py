@@ -43,14 +43,12 @@ def apply_table(
     _refuse_blocked(table_plan)
     name = table_plan.table
     voice = Voice(progress, note, failpoint or Failpoints.from_environment())
+    if not table_plan.steps:
+        _sync_renames(table_plan, store, env)
+        return TableReport(name, Result.NOTHING)
     with store.lock(env, name, command) as lock:
         if store.unfinished(env, name):
             raise unfinished_run(name)
-        if not table_plan.steps:
-            # A hint that left the manifest must be forgotten, or the same swap could not come again.
-            if table_plan.target is not None:
-                store.remember_renames(env, name, table_plan.renames)
-            return TableReport(name, Result.NOTHING)
         live = _unmoved(table_plan, backend)
         journal = store.begin(
             env,
@@ -65,6 +63,14 @@ def apply_table(
         )
         voice.failpoint("journal:begun")
         return Runner(backend, store, journal, lock, voice).go(0, table_plan.steps, live)
+
+
+def _sync_renames(table: TablePlan, store: Store, env: str) -> None:
+    """A hint that left the manifest must be forgotten, or the same swap could not come again."""
+    if table.target is None or store.unfinished(env, table.table):
+        return
+    if store.done_renames(env, table.table) != table.renames:
+        store.remember_renames(env, table.table, table.renames)
 
 
 def apply_plan(

@@ -85,6 +85,14 @@ class Memory:
             )
             return int(n)
 
+    def done_renames(self, env: str, table: TableName) -> DoneRenames:
+        rows = self._database.read(
+            "SELECT doc FROM renames WHERE env = ? AND schema = ? AND name = ?",
+            (env, *_parts(table)),
+        )
+        found: DoneRenames = self._doc(rows[0][0]) if rows else frozenset()
+        return found
+
     def all_done_renames(self, env: str) -> Mapping[TableName, DoneRenames]:
         rows = self._database.read("SELECT schema, name, doc FROM renames WHERE env = ?", (env,))
         return {TableName(schema, name): self._doc(doc) for schema, name, doc in rows}

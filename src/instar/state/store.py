@@ -88,7 +88,7 @@ class Store:
         return self._memory.record_version(env, table, live, origin=origin, run=run)
 
     def done_renames(self, env: str, table: TableName) -> DoneRenames:
-        return self._memory.all_done_renames(env).get(table, frozenset())
+        return self._memory.done_renames(env, table)
 
     def all_done_renames(self, env: str) -> Mapping[TableName, DoneRenames]:
         return self._memory.all_done_renames(env)

@@ -1,0 +1,140 @@
+"""The fork server of the kill suite, and what its children do: prepare a world, or apply in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from apply.worlds import CASES, ENV, Case, Row, plan
+from instar.apply import apply_table, resume
+from instar.backends.base import Backend
+from instar.backends.memory import MemoryBackend
+from instar.backends.registry import EngineSettings, open_engine
+from instar.core.schema import TableName, Wanted
+from instar.state import open_store
+
+
+class World(Protocol):
+    """An engine in a folder: how it is opened, filled and read, apart from Instar."""
+
+    def open(self, root: Path) -> Backend: ...
+    def insert(self, root: Path, table: TableName, rows: Sequence[Row]) -> None: ...
+    def rows(self, root: Path, table: TableName) -> list[dict[str, Any]]: ...
+
+
+class MemoryWorld:
+    def open(self, root: Path) -> MemoryBackend:
+        return MemoryBackend(root / "engine.json")
+
+    def insert(self, root: Path, table: TableName, rows: Sequence[Row]) -> None:
+        self.open(root).insert(table, rows)
+
+    def rows(self, root: Path, table: TableName) -> list[dict[str, Any]]:
+        return self.open(root).rows(table)
+
+
+class DuckDBWorld:
+    def open(self, root: Path) -> Backend:
+        settings = EngineSettings("duckdb", "", root, database="data.duckdb")
+        return open_engine(settings, lambda _: None).backend("")
+
+    def insert(self, root: Path, table: TableName, rows: Sequence[Row]) -> None:
+        import duckdb
+
+        with duckdb.connect(str(root / "data.duckdb")) as sql:
+            for row in rows:
+                names = ", ".join(row)
+                marks = ", ".join("?" for _ in row)
+                sql.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+
+    def rows(self, root: Path, table: TableName) -> list[dict[str, Any]]:
+        import duckdb
+
+        with duckdb.connect(str(root / "data.duckdb")) as sql:
+            found = sql.execute(f"SELECT * FROM {table}")
+            names = [d[0] for d in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+WORLDS: dict[str, World] = {"memory": MemoryWorld(), "duckdb": DuckDBWorld()}
+
+
+@contextmanager
+def opened(world: World, root: Path) -> Iterator[Backend]:
+    backend = world.open(root)
+    try:
+        yield backend
+    finally:
+        backend.close()
+
+
+def prepare(world: World, root: Path, case: Case) -> None:
+    """The table of the case with its rows, and a state store that knows of it."""
+    with opened(world, root) as backend, open_store("sqlite:///state.db", root) as store:
+        if case.start is None:
+            return
+        report = apply_table(plan(backend, store, Wanted(case.start)), backend, store, ENV)
+        assert report.ok, report
+    if case.rows:
+        world.insert(root, case.start.name, case.rows)
+
+
+def apply(world: World, root: Path, case: Case) -> None:
+    """What `instar apply` does: finish what is unfinished, then plan and apply; then look."""
+    name = case.wish.table.name
+    with opened(world, root) as backend, open_store("sqlite:///state.db", root) as store:
+        for run in store.unfinished(ENV):
+            report = resume(backend, store, ENV, run)
+            assert report.ok, report
+        report = apply_table(plan(backend, store, case.wish, case.policy), backend, store, ENV)
+        assert report.ok, report
+        with store.lock(ENV, name, "a dead process holds no lock"):
+            pass
+        result: dict[str, Any] = {
+            "left to do": plan(backend, store, case.wish, case.policy).steps,
+            "unfinished": len(store.unfinished(ENV)),
+            "tables": list(backend.list_tables(name.schema)),
+        }
+    result["rows"] = sorted(world.rows(root, name), key=lambda r: r["id"])
+    with (root / "result").open("wb") as file:
+        pickle.dump(result, file)
+
+
+def obey(order: dict[str, Any]) -> None:
+    os.environ.update(order["environment"])
+    work = {"prepare": prepare, "apply": apply}[order["work"]]
+    work(WORLDS[order["engine"]], Path(order["root"]), CASES[order["case"]])
+
+
+def serve() -> None:
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                obey(json.loads(line))
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    import importlib
+
+    for module in ("instar.backends.duckdb.engine",):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            traceback.print_exc()
+    serve()
