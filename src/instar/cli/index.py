@@ -12,7 +12,7 @@ EXIT_CODES = {
     2: "the command line is wrong",
     3: "blocked by a finding, or a sealed plan no longer fits; nothing was touched",
     4: "a word is needed and nobody could be asked: rerun with --yes",
-    5: "changes are pending (with --detailed-exit-code)",
+    5: "changes are pending (with --detailed-exit-code), or tables have drifted (drift)",
     130: "interrupted; the journal knows where",
 }
 
@@ -92,7 +92,7 @@ COMMANDS: dict[str, Entry] = {
         "drift",
         _LOOK,
         "Show where live tables have left their manifests",
-        ("instar drift --env prod --detailed-exit-code",),
+        ("instar drift --env prod", "instar drift --format markdown"),
     ),
     "diff": Entry(
         "look",

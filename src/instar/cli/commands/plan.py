@@ -122,13 +122,15 @@ def drift(
     env: o.Env = None,
     project: o.ProjectDir = Path("."),
     format: o.PlanFormatOption = PlanFormat.TEXT,
-    detailed_exit_code: o.Detailed = False,
     color: o.ColorOption = Color.AUTO,
     quiet: o.Quiet = 0,
     verbose: o.Verbose = 0,
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
-    """Show where live tables have left their manifests, whatever a plan would do about it."""
+    """Show where live tables have left their manifests, whatever a plan would do about it.
+
+    Exits 5 when any has.
+    """
     screen = use(Screen(color, quiet, verbose, log_format))
     began = time.monotonic()
     with opened(project, screen) as (work, _):
@@ -140,4 +142,4 @@ def drift(
         screen.document(machine(found, format, name))
     told(screen, found, began)
     drifted = any(t.changes for t in found.tables)
-    raise typer.Exit(5 if detailed_exit_code and drifted else 0)
+    raise typer.Exit(5 if drifted else 0)

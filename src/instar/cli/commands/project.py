@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
@@ -43,13 +44,13 @@ def init(
     color: o.ColorOption = Color.AUTO,
     quiet: o.Quiet = 0,
 ) -> None:
-    """Make a project whose first plan works: instar.yml and one table. Existing files are kept."""
+    """Make a project whose first plan works: instar.yml and two tables. Nothing is overwritten."""
     screen = use(Screen(color, quiet))
-    from instar import app
+    from instar.sources.scaffold import init_project
 
-    written = app.init(folder, kind.value)
-    screen.document("\n".join(f"wrote {path}" for path in written) or "Nothing to write.")
-    where = "" if folder == Path(".") else f"cd {folder} && "
+    written = init_project(folder, kind.value)
+    screen.document("\n".join(f"wrote {path}" for path in written))
+    where = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
     screen.note(f"Next: {where}instar plan")
 
 
