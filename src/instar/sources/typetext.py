@@ -103,11 +103,13 @@ class _Reader:
             return True
         return False
 
-    def need(self, mark: str) -> None:
+    def need(self, mark: str, other: str = "") -> None:
+        """Take a mark; `other` is what might have stood here too, for the message."""
         if not self.take(mark):
             _, text, start, _ = self.token
             found = f"'{text}'" if text else "the end"
-            raise self.error(f"'{mark}' is expected, {found} was found", start)
+            wish = f"'{mark}' or '{other}'" if other else f"'{mark}'"
+            raise self.error(f"{wish} is expected, {found} was found", start)
 
     def take_words(self, *wanted: str) -> bool:
         """The next tokens are these words, taken together or not at all."""
@@ -264,7 +266,7 @@ class _Reader:
         fields: dict[str, Column] = {}
         while not self.take(close):
             if fields:
-                self.need(",")
+                self.need(",", close)
             self.field(fields)
         return Struct(tuple(fields.values()))
 

@@ -12,9 +12,8 @@ from instar.sources.nodes import MappingNode, Node, Scalar, SequenceNode
 
 _UNUSUAL = re.compile("[^\n\x20-\x7e\xa0-\u2027\u2030-\ud7ff\ue000-\ufefe]")
 _QUOTED = r"""'(?:[^']|'')*'|"[^"\\]*\""""
-_LINE = re.compile(r"( *)(.*)")
-_KEY = re.compile(rf"([A-Za-z_][A-Za-z0-9_.]*|{_QUOTED}) *:(?: +(?!#)(.*)|(?: +#.*)?)$")
-_ITEM = re.compile(r"-( +)(?!#)(.+)$")
+_KEY = re.compile(rf"([A-Za-z_][A-Za-z0-9_.]*|{_QUOTED}) *:(?: +([^ #].*)| *| +#.*)$")
+_ITEM = re.compile(r"-( +)([^ #].*)$")
 _PLAIN = re.compile(r"([A-Za-z0-9_./$(]|-(?=\d))[^:#]*?(?= *$| +#)")
 _QUOTED_VALUE = re.compile(_QUOTED)
 _REST = re.compile(r" *$| +#")

@@ -11,8 +11,11 @@ from instar.errors import Location, ProjectError
 from instar.sources.nodes import MappingNode, Node, Scalar, SequenceNode
 from instar.sources.yamlfast import parse_quickly
 
-SECRET_KEYS = ("password", "token", "secret", "passphrase", "private_key", "connect_url", "state")
-_SECRET_VALUE = re.compile(rf"""(?i)((?:{"|".join(SECRET_KEYS)})["']?\s*:\s*)[^,}}\s#][^,}}]*""")
+_SECRET_VALUE = re.compile(
+    r"""(?i)((?:[\w.-]*(?:password|pwd|token|secret|passphrase|private_key)[\w.-]*|connect_url|\bstate)"""
+    r"""["']?\s*:\s*)(?!\$\{\w*\}\s*(?:[,}#]|$))[^,}\s#][^,}]*"""
+)
+"""A key that may hold a secret, with its value; a bare `${NAME}` gives nothing away."""
 _SECRET_IN_URL = re.compile(r"(://[^\s/@:]*:)[^\s/@]+(?=@)")
 
 _HINTS: Mapping[str, str] = {
@@ -20,7 +23,7 @@ _HINTS: Mapping[str, str] = {
     "'\\t'": "Indent with spaces, not tabs.",
     "'`'": "Put quotes around a value that begins with a backtick.",
     "'@'": "Put quotes around a value that begins with '@'.",
-    "single document": "Keep one document in a file: remove the '---' between them.",
+    "another document": "Keep one document in a file: remove the '---' between them.",
     "<block end>": "Check the indentation of this line and the one before.",
     "expected ',' or": "Close the bracket or brace that begins here, or quote the value.",
     "undefined alias": "Define the anchor (&name) before its alias (*name).",
