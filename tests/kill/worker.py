@@ -97,10 +97,11 @@ def apply(world: World, root: Path, case: Case) -> None:
         assert report.ok, report
         with store.lock(ENV, name, "a dead process holds no lock"):
             pass
+        kept = {old.kept_name for old in store.kept(ENV)}
         result: dict[str, Any] = {
             "left to do": plan(backend, store, case.wish, case.policy).steps,
             "unfinished": len(store.unfinished(ENV)),
-            "tables": list(backend.list_tables(name.schema)),
+            "tables": [t for t in backend.list_tables(name.schema) if t not in kept],
         }
     result["rows"] = sorted(world.rows(root, name), key=lambda r: r["id"])
     with (root / "result").open("wb") as file:
