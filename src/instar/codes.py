@@ -220,6 +220,49 @@ CODES: dict[str, CodeDoc] = {
         "The connection to Spark broke while the statement ran; it may have been committed.",
         "Run the command again: it looks at the table first and never repeats blindly.",
     ),
+    "E220": CodeDoc(
+        "DuckDB refused a statement",
+        "The statement failed; its whole transaction was rolled back, so that nothing of the step is"
+        " kept.",
+        "Read DuckDB's own words in the message, mend the cause and run the command again.",
+    ),
+    "E221": CodeDoc(
+        "Another connection wrote to the table",
+        "DuckDB lets one transaction change a table at a time; the step was rolled back and no row"
+        " of the other writer is lost.",
+        "Run the command again once the other writer is done.",
+    ),
+    "E222": CodeDoc(
+        "DuckDB does not understand a statement",
+        "An expression of the manifest names a column or a function that is not there.",
+        "Correct the expression that the message shows.",
+    ),
+    "E223": CodeDoc(
+        "Stopped while DuckDB was at work",
+        "The statement was interrupted and its transaction rolled back.",
+        "Run the command again; it begins where it was.",
+    ),
+    "E224": CodeDoc(
+        "A copied table differs from its source",
+        "After a rewrite's copy the rows were counted and their content compared, and they differ;"
+        " the transaction was rolled back.",
+        "The table is as it was. Report it with the plan as JSON.",
+    ),
+    "E225": CodeDoc(
+        "The database file is open in another process",
+        "DuckDB lets one process write to a database file.",
+        "Close the other program, or point the environment at another file.",
+    ),
+    "E226": CodeDoc(
+        "The database file cannot be opened",
+        "The path is wrong, not writable, no DuckDB database, or from a newer DuckDB.",
+        "Check the path and the version that wrote the file.",
+    ),
+    "E250": CodeDoc(
+        "A table is in the way",
+        "A rewrite builds its copy under a name of its own, and somebody else's table has it.",
+        "Rename or drop the table that the message names, then try again.",
+    ),
     "E260": CodeDoc(
         "The memory engine cannot evaluate an expression",
         "Its evaluator knows plain columns, arithmetic, comparison, AND / OR / NOT, CASE, CAST and a"
@@ -345,6 +388,11 @@ CODES: dict[str, CodeDoc] = {
         "`explain` was given a code that Instar does not have.",
         "`instar explain --all` lists every code.",
     ),
+    "E420": CodeDoc(
+        "A rewritten copy is not what it should be",
+        "Counts or checksums differ, or the table was altered or moved while it was being copied.",
+        "The table is as it was; the message says what is left beside it. Plan again.",
+    ),
     # --- F1xx columns ---
     "F101": CodeDoc(
         "A NOT NULL column without a value for the rows that exist",
@@ -450,5 +498,20 @@ CODES: dict[str, CodeDoc] = {
         "The engine cannot do or keep this",
         "The engine has neither a statement for the change nor a way to hold what is declared.",
         "Leave it out for this environment, or choose another format for the table.",
+    ),
+    "F602": CodeDoc(
+        "A type is kept as another",
+        "The engine has no such type, or does not check its limit; values are kept in a wider one.",
+        "Nothing has to be done. Check limits in the pipeline if they matter.",
+    ),
+    "F603": CodeDoc(
+        "A key or constraint is not enforced",
+        "The format does not hold rows to keys, CHECKs or NOT NULL; it is at most written down.",
+        "Check it in the pipeline, or choose a format that enforces it.",
+    ),
+    "F604": CodeDoc(
+        "A setting has no effect in this format",
+        "Defaults, generated columns or change tracking cannot be kept by this format.",
+        "Remove it for this environment; `_default` still fills the rows that are there.",
     ),
 }
