@@ -118,7 +118,7 @@ def tables(draw: st.DrawFn) -> Table:
         partition_by=tuple(found[-1:]) if draw(st.booleans()) else (),
         properties=MappingProxyType(
             draw(st.dictionaries(names, st.text("aä:# '\"", max_size=5), max_size=2))
-        ),  # fmt: skip
+        ),
         change_tracking=draw(st.none() | st.booleans()),
         comment=draw(comments),
     )

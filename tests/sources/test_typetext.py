@@ -139,7 +139,7 @@ def test_what_cannot_be_read_says_where(text: str, code: str, position: int, say
     assert says in f"{error.message} {error.hint}"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(types)
 def test_what_is_written_is_read_back(type_: Type) -> None:
     assert parse_type(type_text(type_)) == type_

@@ -154,9 +154,11 @@ class _Lines:
         for item in items:
             dash = self.dash(item)
             first = dash
-            while first - 1 >= floor and found and self.comment(first - 1) == self.column:
+            while first - 1 >= floor and self.comment(first - 1) == self.column:
                 first -= 1
             last = max(_last_line(item), dash)
+            while last > dash and not self.lines[last].strip():
+                last -= 1
             while (self.comment(last + 1) or 0) > self.column:
                 last += 1
             end = min(self.starts[last + 1], len(self.file.text))
