@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from instar.app.events import Listener, Silent
-from instar.app.project import ApplyReport, Project
+from instar.app.matrix import matrix
+from instar.app.project import ApplyReport, Project, init
 
-__all__ = ["ApplyReport", "Listener", "Project", "Silent"]
+__all__ = ["ApplyReport", "Listener", "Project", "Silent", "init", "matrix"]

@@ -26,6 +26,7 @@ from instar.sources.importer import manifest_text
 from instar.sources.manifest import load_manifests
 from instar.sources.project import Environment, ProjectConfig, load_project
 from instar.sources.rewrite import columns_block, write_columns
+from instar.sources.scaffold import ProjectKind, init_project
 from instar.state import Event, Store, open_store
 
 Confirm = Callable[[Sequence[Question]], bool]
@@ -272,3 +273,8 @@ def _named(name: TableName, pattern: str) -> bool:
     return any(
         fnmatchcase(text, pattern) for text in (name.name, f"{name.schema}.{name.name}", str(name))
     )
+
+
+def init(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:
+    """A new project whose first plan and apply work as they are."""
+    return tuple(init_project(root, kind))

@@ -29,12 +29,16 @@ class Refused:
     reason: str
 
 
-def run_scenario(harness: Harness, scenario: Scenario, refused: Refused | None = None) -> None:
-    """Raises NonConformance unless the engine does what the scenario says, or refuses as allowed."""
+def run_scenario(harness: Harness, scenario: Scenario, refused: Refused | None = None) -> TablePlan:
+    """Raises NonConformance unless the engine does what the scenario says, or refuses as allowed.
+
+    The plan that was carried out (or blocked) comes back, for whoever asks which rung was taken.
+    """
     run = _Run(harness, TableName(harness.schema, _slug(scenario.name)))
     made = run.plan(Wanted(scenario.live.named(run.name)))
     if refused is not None and made.blocked:
-        return run.must_block(made, Block(refused.code))
+        run.must_block(made, Block(refused.code))
+        return made
     run.must_not_block(made)
     run.carry_out(made)
     run.fill(scenario.rows)
@@ -44,7 +48,7 @@ def run_scenario(harness: Harness, scenario: Scenario, refused: Refused | None =
     if block is not None:
         run.must_block(plan, block)
         run.must_hold(scenario.rows, "a blocked plan touched the rows")
-        return None
+        return plan
     run.must_not_block(plan)
     run.carry_out(plan)
     assert scenario.after is not None, f"{scenario.name} says neither rows nor a block"
@@ -52,7 +56,7 @@ def run_scenario(harness: Harness, scenario: Scenario, refused: Refused | None =
     again = run.plan(wanted, scenario.policy, plan.renames)
     if again.steps or again.blocked:
         raise NonConformance(f"planned again, there is still something to do: {_told(again)}")
-    return None
+    return plan
 
 
 @dataclass(frozen=True, slots=True)
