@@ -31,6 +31,7 @@ from instar.core.changes import (
     TypeChange,
 )
 from instar.core.matching import DoneRenames, Fold, Hints, folded, match_columns
+from instar.core.renaming import renamed_sql
 from instar.core.schema import Check, Constraint, Table, Unique, Wanted
 from instar.core.types import Array, Column, Map, Path, Struct, bare
 
@@ -187,7 +188,7 @@ def _constraints(live: Table, wanted: Table, renames: Renames, fold: Fold) -> It
 def _renamed(constraint: Constraint, renames: Renames) -> Constraint:
     if isinstance(constraint, Unique):
         return replace(constraint, columns=tuple(renames.get(c, c) for c in constraint.columns))
-    return constraint
+    return replace(constraint, expression=renamed_sql(constraint.expression, renames))
 
 
 def _says(constraint: Constraint, fold: Fold) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from instar.core.changes import (
     ReorderColumns,
     TypeChange,
 )
+from instar.core.renaming import renamed_sql
 from instar.core.schema import Table, Unique
 from instar.core.types import Column, Path, children, with_children
 
@@ -118,7 +119,7 @@ def _modified(column: Column, change: ModifyColumn | None) -> Column:
 
 
 def _keys_follow(table: Table, level: _Level) -> Table:
-    """Keys, clustering and partitions name a renamed column by its new name."""
+    """Keys, constraints, clustering and partitions name a renamed column by its new name."""
     new = {old: change.path[-1] for old, change in level.changed.items()}
 
     def now(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -130,7 +131,9 @@ def _keys_follow(table: Table, level: _Level) -> Table:
         cluster_by=now(table.cluster_by),
         partition_by=now(table.partition_by),
         constraints=tuple(
-            replace(c, columns=now(c.columns)) if isinstance(c, Unique) else c
+            replace(c, columns=now(c.columns))
+            if isinstance(c, Unique)
+            else replace(c, expression=renamed_sql(c.expression, new))
             for c in table.constraints
         ),
     )
