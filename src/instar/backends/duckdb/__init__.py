@@ -1,0 +1,1 @@
+"""DuckDB: transactional DDL, exact casts, rewrites in one transaction."""

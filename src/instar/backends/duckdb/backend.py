@@ -1,0 +1,144 @@
+"""DuckDB, connected: inspects, proves and runs each step in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from instar.backends.base import Backend, NotATable, RunContext
+from instar.backends.duckdb.errors import not_opened, translated
+from instar.backends.duckdb.inspect import key_of, read_tables
+from instar.backends.duckdb.prove import prove
+from instar.backends.duckdb.rewrite import OLD, run_rewrite
+from instar.backends.duckdb.rules import DuckDBRules
+from instar.core.checks import Proof, ProofResult
+from instar.core.plan import Cost, Job, Step
+from instar.core.schema import Table, TableName
+
+Rows = list[tuple[Any, ...]]
+
+_LIST = """SELECT schema_name, table_name FROM duckdb_tables()
+WHERE NOT internal AND NOT temporary AND database_name = current_database()
+AND lower(schema_name) = lower(?) ORDER BY table_name"""
+
+_SIZES = """SELECT schema_name, table_name, estimated_size FROM duckdb_tables()
+WHERE NOT internal AND database_name = current_database()
+AND lower(schema_name) IN (SELECT unnest(?::VARCHAR[]))"""
+
+
+class DuckDBBackend(Backend):
+    """Works on cursors of its own, in UTC, and leaves the given connection as it is."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.rules = DuckDBRules()
+        self._connection = connection
+        self._cursor = _utc(connection.cursor())
+        self._outside = _utc(connection.cursor())
+        self._owned = False
+
+    def inspect(self, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
+        return read_tables(self._ask, names) if names else {}
+
+    def list_tables(self, schema: str) -> Sequence[TableName]:
+        names = [TableName(str(row[0]), str(row[1])) for row in self._ask(_LIST, schema)]
+        return sorted(name for name in names if OLD not in name.name)
+
+    def kept_tables(self, schema: str) -> Sequence[TableName]:
+        """The old tables that rewrites have put aside and that nobody has dropped yet."""
+        names = [TableName(str(row[0]), str(row[1])) for row in self._ask(_LIST, schema)]
+        return sorted(name for name in names if OLD in name.name)
+
+    def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
+        schemas = sorted({name.schema.lower() for name in names})
+        sizes = {
+            (str(row[0]).casefold(), str(row[1]).casefold()): row[2]
+            for row in (self._ask(_SIZES, schemas) if names else ())
+        }
+        return {name: Cost(rows=sizes[key_of(name)]) for name in names if key_of(name) in sizes}
+
+    def prove(self, job: Job, proofs: Sequence[Proof]) -> Sequence[ProofResult]:
+        return prove(self._ask, job, proofs)
+
+    def run(self, step: Step, context: RunContext) -> None:
+        """One transaction: after a crash it is either all there or not begun."""
+        context.failpoint("begin")
+        self._execute("BEGIN TRANSACTION")
+        try:
+            self._statements(step, context)
+            context.failpoint("commit")
+            self._execute("COMMIT")
+        except BaseException:
+            self._rollback()
+            raise
+        context.failpoint("committed")
+
+    def _statements(self, step: Step, context: RunContext) -> None:
+        count = 0
+
+        def execute(sql: str) -> None:
+            nonlocal count
+            count += 1
+            context.failpoint(f"statement {count}")
+            self._execute(sql)
+
+        if "recipe" in step.data:
+            run_rewrite(step, execute, self._ask, self._ask_outside, context)
+            return
+        for sql in step.sql:
+            execute(sql)
+
+    def interrupt(self) -> None:
+        self._cursor.interrupt()
+        self._outside.interrupt()
+
+    def close(self) -> None:
+        for cursor in (self._cursor, self._outside):
+            cursor.close()
+        if self._owned:
+            self._connection.close()
+
+    def own(self) -> DuckDBBackend:
+        """Closing the backend closes the connection too."""
+        self._owned = True
+        return self
+
+    def _ask(self, sql: str, *values: object) -> Rows:
+        return _guarded(sql, lambda: self._cursor.execute(sql, list(values)).fetchall())
+
+    def _ask_outside(self, sql: str) -> Rows:
+        return _guarded(sql, lambda: self._outside.execute(sql).fetchall())
+
+    def _execute(self, sql: str) -> None:
+        _guarded(sql, lambda: self._cursor.execute(sql).fetchall())
+
+    def _rollback(self) -> None:
+        """A failed COMMIT has ended the transaction by itself."""
+        try:
+            self._cursor.execute("ROLLBACK")
+        except duckdb.Error:
+            return
+
+
+def _guarded(sql: str, work: Callable[[], Rows]) -> Rows:
+    try:
+        return work()
+    except duckdb.Error as error:
+        raise translated(error, sql) from error
+
+
+def _utc(cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Text, dates and moments are converted in one zone, whatever the machine's."""
+    cursor.execute("SET TimeZone = 'UTC'")
+    return cursor
+
+
+def open_duckdb(path: Path | str) -> DuckDBBackend:
+    """A database file, or ':memory:'."""
+    try:
+        connection = duckdb.connect(str(path))
+    except duckdb.Error as error:
+        raise not_opened(error, str(path)) from error
+    return DuckDBBackend(connection).own()

@@ -1,0 +1,202 @@
+"""What is live in DuckDB, read from the catalog in a handful of queries for any number of tables."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import sqlglot
+from sqlglot import expressions as exp
+
+from instar.backends.base import NotATable
+from instar.backends.duckdb.facts import Facts, Index, read_index
+from instar.backends.duckdb.spelling import BadExpression, spelled
+from instar.backends.duckdb.types import parse_type
+from instar.core.schema import Check, Constraint, Table, TableName, Unique
+from instar.core.types import Column
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Key = tuple[str, str]
+"""(schema, table), folded."""
+
+_MINE = "database_name = current_database() AND lower(schema_name) IN (SELECT unnest(?::VARCHAR[]))"
+
+_COLUMNS = f"""SELECT schema_name, table_name, column_name, data_type, is_nullable, column_default, comment
+FROM duckdb_columns() WHERE NOT internal AND {_MINE}
+ORDER BY schema_name, table_name, column_index"""
+
+_CONSTRAINTS = f"""SELECT schema_name, table_name, constraint_type, constraint_name, expression,
+constraint_column_names, referenced_table
+FROM duckdb_constraints() WHERE constraint_type <> 'NOT NULL' AND {_MINE}
+ORDER BY schema_name, table_name, constraint_index"""
+
+_TABLES = f"""SELECT schema_name, table_name, comment,
+CASE WHEN contains(sql, ' GENERATED ALWAYS AS') OR contains(sql, ' COLLATE ') THEN sql END
+FROM duckdb_tables() WHERE NOT internal AND NOT temporary AND {_MINE}"""
+
+_INDEXES = f"""SELECT schema_name, table_name, index_name, is_unique, sql
+FROM duckdb_indexes() WHERE {_MINE} ORDER BY index_name"""
+
+_VIEWS = f"SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND {_MINE}"
+
+
+def key_of(name: TableName) -> Key:
+    return name.schema.casefold(), name.name.casefold()
+
+
+@dataclass(slots=True)
+class _Raw:
+    """One table as the catalog has it, before it becomes a value."""
+
+    comment: str | None
+    sql: str | None
+    columns: list[tuple[Any, ...]] = field(default_factory=list)
+    constraints: list[tuple[Any, ...]] = field(default_factory=list)
+    indexes: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
+    """The tables and views among the names."""
+    schemas = sorted({name.schema.lower() for name in names})
+    raw = {_key(row): _Raw(row[2], row[3]) for row in ask(_TABLES, schemas)}
+    views = {_key(row) for row in ask(_VIEWS, schemas)}
+    referenced: dict[Key, list[str]] = defaultdict(list)
+    wanted = {key_of(name) for name in names} & raw.keys()
+    for row in ask(_COLUMNS, schemas) if wanted else ():
+        if (key := _key(row)) in wanted:
+            raw[key].columns.append(row)
+    for row in ask(_CONSTRAINTS, schemas) if wanted else ():
+        if (key := _key(row)) in wanted:
+            raw[key].constraints.append(row)
+        if row[6] is not None:
+            referenced[(key[0], str(row[6]).casefold())].append(f"{row[0]}.{row[1]}")
+    for row in ask(_INDEXES, schemas) if wanted else ():
+        if (key := _key(row)) in wanted:
+            raw[key].indexes.append(row)
+    found: dict[TableName, Table | NotATable] = {}
+    for name in names:
+        key = key_of(name)
+        if key in raw:
+            found[name] = _table(name, raw[key], tuple(referenced.get(key, ())))
+        elif key in views:
+            found[name] = NotATable(name, "view")
+    return found
+
+
+def _key(row: Sequence[Any]) -> Key:
+    return str(row[0]).casefold(), str(row[1]).casefold()
+
+
+def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:
+    names = tuple(str(row[2]) for row in raw.columns)
+    special = _special(raw.sql) if raw.sql else _Special()
+    primary = next((row[5] for row in raw.constraints if row[2] == "PRIMARY KEY"), ())
+    facts = Facts(
+        indexes=tuple(_index(row, names) for row in raw.indexes),
+        foreign_keys=tuple(
+            tuple(row[5]) for row in raw.constraints if row[2] == "FOREIGN KEY" and row[5]
+        ),
+        referenced_by=tuple(dict.fromkeys(referenced_by)),
+        collations=tuple(special.collations.items()),
+    )
+    return Table(
+        name,
+        tuple(_column(row, names, special) for row in raw.columns),
+        format="duckdb",
+        primary_key=tuple(primary),
+        constraints=_constraints(raw.constraints, names),
+        change_tracking=False,
+        comment=raw.comment,
+        extras=MappingProxyType({} if facts == Facts() else {"duckdb": facts.dump()}),
+    )
+
+
+def _index(row: Sequence[Any], names: tuple[str, ...]) -> Index:
+    return read_index(str(row[2]), bool(row[3]), str(row[4]), names)
+
+
+def _column(row: Sequence[Any], names: tuple[str, ...], special: _Special) -> Column:
+    _, _, name, type_text, nullable, default, comment = row
+    generated = name in special.generated
+    return Column(
+        name,
+        parse_type(type_text),
+        nullable=nullable,
+        default=None if generated else default_text(default, names),
+        comment=comment,
+        generated=_ungeneric(default, names) if generated else None,
+    )
+
+
+_PLAIN_DEFAULT = re.compile(r"-?\d{1,18}|'[^']*'")
+
+
+def default_text(default: str | None, names: tuple[str, ...]) -> str | None:
+    """A default in one spelling; DEFAULT NULL is none."""
+    if default is None or default == "NULL":
+        return None
+    if _PLAIN_DEFAULT.fullmatch(default):
+        return default
+    try:
+        text = spelled(default).text
+    except BadExpression:
+        return default
+    return None if text == "NULL" else text
+
+
+def _ungeneric(expression: str | None, names: tuple[str, ...]) -> str:
+    try:
+        return spelled(expression or "NULL", names).text
+    except BadExpression:
+        return expression or "NULL"
+
+
+def _constraints(rows: Iterable[Sequence[Any]], names: tuple[str, ...]) -> tuple[Constraint, ...]:
+    """CHECK and UNIQUE; DuckDB forgets their names and may report one name twice."""
+    taken: set[str] = set()
+    found: list[Constraint] = []
+    for row in rows:
+        if row[2] not in ("CHECK", "UNIQUE"):
+            continue
+        name = _free(str(row[3]), taken)
+        taken.add(name)
+        if row[2] == "CHECK":
+            found.append(Check(name, _ungeneric(row[4], names)))
+        else:
+            found.append(Unique(name, tuple(row[5])))
+    return tuple(found)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    count, free = 1, name
+    while free in taken:
+        count += 1
+        free = f"{name}_{count}"
+    return free
+
+
+@dataclass(frozen=True, slots=True)
+class _Special:
+    """What only the CREATE text of a table tells."""
+
+    generated: frozenset[str] = frozenset()
+    collations: Mapping[str, str] = field(default_factory=dict)
+
+
+def _special(sql: str) -> _Special:
+    generated: set[str] = set()
+    collations: dict[str, str] = {}
+    for column in sqlglot.parse_one(sql, read="duckdb").find_all(exp.ColumnDef):
+        for constraint in column.args.get("constraints") or ():
+            match constraint.kind:
+                case exp.ComputedColumnConstraint() | exp.GeneratedAsIdentityColumnConstraint():
+                    generated.add(column.name)
+                case exp.CollateColumnConstraint(this=collation):
+                    collations[column.name] = collation.sql(dialect="duckdb")
+                case _:
+                    pass
+    return _Special(frozenset(generated), collations)

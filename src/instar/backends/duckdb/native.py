@@ -1,0 +1,243 @@
+"""ALTER statements for one table, all in one transaction.
+
+Old rows are filled by `ALTER … TYPE … USING`, never by UPDATE: DuckDB refuses to commit an ALTER after an
+UPDATE of the same table. Everything that reads old rows comes first, then drops, then names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from instar.backends.duckdb.create import comment_column, comment_table, names
+from instar.backends.duckdb.facts import facts_of
+from instar.backends.duckdb.spelling import bound_type, spelled
+from instar.backends.duckdb.types import type_sql
+from instar.backends.duckdb.values import DuckDBValues
+from instar.backends.duckdb.words import losses, title
+from instar.backends.sql import qualified, quote_double
+from instar.backends.values import ValueWriter
+from instar.core.changes import (
+    AddColumn,
+    ChangePrimaryKey,
+    ChangeProperty,
+    CommentChange,
+    DefaultChange,
+    DropColumn,
+    ModifyColumn,
+    Nullability,
+    Rename,
+    modification,
+)
+from instar.core.plan import Job, Step
+from instar.core.projection import (
+    FieldCarry,
+    FromExpression,
+    FromOld,
+    Projection,
+    Same,
+    StructCarry,
+)
+from instar.core.schema import Table
+from instar.core.types import Column, Type
+
+
+def native_step(job: Job) -> Step:
+    """The job as one atomic step."""
+    lost = losses(job.changes)
+    confirm = f"drops {', '.join(lost)} of {job.target.name}: the values are lost" if lost else None
+    return Step(
+        id=f"{job.target.name}/1",
+        kind="alter",
+        rung=job.rung,
+        title=title(job.changes),
+        sql=tuple(_Native(job).statements()),
+        after=job.target,
+        destructive=bool(lost),
+        reversible=not lost,
+        confirm=confirm,
+    )
+
+
+def known_types(projection: Projection, live: Table) -> dict[str, Type]:
+    """The types of the expressions in a projection, by their text in parentheses."""
+    found: dict[str, Type] = {}
+    for sql in _expressions(projection):
+        if (type_ := bound_type(sql, live.columns)) is not None:
+            found[f"({sql})"] = type_
+    return found
+
+
+def _expressions(projection: Projection) -> Iterator[str]:
+    for field in projection:
+        match field.source:
+            case FromExpression(sql):
+                yield sql
+            case FromOld(_, carry, fill):
+                if fill is not None:
+                    yield fill
+                if isinstance(carry, StructCarry):
+                    yield from _expressions(carry.fields)
+
+
+class _Native:
+    def __init__(self, job: Job) -> None:
+        assert job.live is not None
+        self.job = job
+        self.live = job.live
+        self.facts = facts_of(job.live)
+        self.names = tuple(c.name for c in job.live.columns)
+        self.table = qualified(job.target.name)
+        self.alter = f"ALTER TABLE {self.table}"
+        self.writer = ValueWriter(DuckDBValues(known_types(job.projection, job.live)))
+        self.added = {
+            c.path[0]: c for c in job.changes if isinstance(c, AddColumn) and len(c.path) == 1
+        }
+        self.modified = [c for c in job.changes if isinstance(c, ModifyColumn) and len(c.path) == 1]
+        self.renames = {
+            c.old_path[0]: c.path[0] for c in self.modified if modification(c, Rename) is not None
+        }
+        self.dropped = {
+            c.path[0] for c in job.changes if isinstance(c, DropColumn) and len(c.path) == 1
+        }
+
+    def statements(self) -> Iterator[str]:
+        adds, fills, late_names = self._adds()
+        heavy = [
+            *fills,
+            *self._alterations(),
+            *(f"{self.alter} DROP COLUMN {quote_double(n)}" for n in self._in_order(self.dropped)),
+            *self._renames(late_names),
+            *self._nullability(),
+            *self._key(),
+        ]
+        indexes = self.facts.indexes if heavy else ()
+        schema = quote_double(self.job.target.name.schema)
+        yield from (f"DROP INDEX {schema}.{quote_double(i.name)}" for i in indexes)
+        yield from adds
+        yield from heavy
+        yield from self._defaults()
+        yield from self._comments()
+        for index in indexes:
+            if not self.dropped & set(index.columns):
+                yield index.create(self.table, self.names, self.renames)
+
+    def _in_order(self, chosen: set[str]) -> list[str]:
+        return [name for name in self.names if name in chosen]
+
+    def _adds(self) -> tuple[list[str], list[str], dict[str, str]]:
+        """ADD COLUMN, the fills, and the names that only a drop or rename sets free."""
+        adds: list[str] = []
+        fills: list[str] = []
+        late: dict[str, str] = {}
+        taken = {name.casefold() for name in self.names}
+        for field in self.job.projection:
+            if field.column.name not in self.added:
+                continue
+            name = field.column.name
+            if name.casefold() in taken:
+                name = _free(name, taken)
+                late[name] = field.column.name
+            taken.add(name.casefold())
+            self._add(field, name, adds, fills)
+        return adds, fills, late
+
+    def _add(self, field: FieldCarry, name: str, adds: list[str], fills: list[str]) -> None:
+        column, quoted = field.column, quote_double(name)
+        add = f"{self.alter} ADD COLUMN {quoted} {type_sql(column.type)}"
+        match field.source:
+            case FromExpression(sql) if not spelled(sql, self.names).columns:
+                adds.append(f"{add} DEFAULT ({self.writer.source(field, None)})")
+                lasting = f"SET DEFAULT {column.default}" if column.default else "DROP DEFAULT"
+                adds.append(f"{self.alter} ALTER COLUMN {quoted} {lasting}")
+                return
+            case FromExpression():
+                adds.append(add)
+                fills.append(self._set_type(name, column, self.writer.source(field, None)))
+            case _:
+                adds.append(add)
+        if column.default is not None:
+            adds.append(f"{self.alter} ALTER COLUMN {quoted} SET DEFAULT {column.default}")
+
+    def _set_type(self, name: str, column: Column, value: str) -> str:
+        type_ = type_sql(column.type)
+        return f"{self.alter} ALTER COLUMN {quote_double(name)} TYPE {type_} USING {value}"
+
+    def _alterations(self) -> list[str]:
+        """Live columns whose values change; those that read other columns come first."""
+        old = {c.path[0]: c.old_path[0] for c in self.modified}
+        reading: list[str] = []
+        alone: list[str] = []
+        for field in self.job.projection:
+            if field.column.name in self.added:
+                continue
+            match field.source:
+                case FromOld(_, Same(), None):
+                    continue
+                case FromOld(name, _, None):
+                    alone.append(
+                        self._set_type(name, field.column, self.writer.source(field, None))
+                    )
+                case _:
+                    name = old.get(field.column.name, field.column.name)
+                    value = self.writer.source(field, None)
+                    reading.append(self._set_type(name, field.column, value))
+        return reading + alone
+
+    def _renames(self, late: dict[str, str]) -> Iterator[str]:
+        """Renames in an order in which no name is taken; a ring goes through a free name."""
+        current = {n.casefold() for n in self.names if n not in self.dropped}
+        current |= {n.casefold() for n in (*late, *self.added) if n not in late.values()}
+        pending = dict(self.renames) | late
+        while pending:
+            old = next((o for o, n in pending.items() if _open(o, n, current)), None)
+            if old is None:
+                old = next(iter(pending))
+                new = _free(old, current)
+                pending = {(new if o == old else o): n for o, n in pending.items()}
+            else:
+                new = pending.pop(old)
+            current.discard(old.casefold())
+            current.add(new.casefold())
+            yield f"{self.alter} RENAME COLUMN {quote_double(old)} TO {quote_double(new)}"
+
+    def _nullability(self) -> Iterator[str]:
+        for name, change in self.added.items():
+            if not change.column.nullable:
+                yield f"{self.alter} ALTER COLUMN {quote_double(name)} SET NOT NULL"
+        for changed in self.modified:
+            if (mark := modification(changed, Nullability)) is not None:
+                verb = "DROP" if mark.new else "SET"
+                yield f"{self.alter} ALTER COLUMN {quote_double(changed.path[0])} {verb} NOT NULL"
+
+    def _key(self) -> Iterator[str]:
+        for change in self.job.changes:
+            if isinstance(change, ChangePrimaryKey):
+                yield f"{self.alter} ADD PRIMARY KEY ({names(change.new)})"
+
+    def _defaults(self) -> Iterator[str]:
+        for change in self.modified:
+            if (mark := modification(change, DefaultChange)) is not None:
+                action = "DROP DEFAULT" if mark.new is None else f"SET DEFAULT {mark.new}"
+                yield f"{self.alter} ALTER COLUMN {quote_double(change.path[0])} {action}"
+
+    def _comments(self) -> Iterator[str]:
+        for name, change in self.added.items():
+            if change.column.comment is not None:
+                yield comment_column(self.table, name, change.column.comment)
+        for changed in self.modified:
+            if (mark := modification(changed, CommentChange)) is not None:
+                yield comment_column(self.table, changed.path[0], mark.new)
+        for other in self.job.changes:
+            if isinstance(other, ChangeProperty) and other.key == "comment":
+                yield comment_table(self.table, other.new)
+
+
+def _open(old: str, new: str, current: set[str]) -> bool:
+    return new.casefold() not in current or new.casefold() == old.casefold()
+
+
+def _free(name: str, taken: set[str]) -> str:
+    count = 1
+    while (free := f"{name}__instar_{count}").casefold() in taken:
+        count += 1
+    return free

@@ -1,0 +1,218 @@
+"""Expressions in DuckDB's own spelling, by its own parser on an empty scratch database.
+
+What the catalog reports is the engine's spelling of what was declared. Both sides of a comparison are
+brought to one spelling: the parser's, with every column name quoted as the table spells it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import duckdb
+
+from instar.backends.duckdb.types import parse_type, type_sql
+from instar.backends.sql import literal, quote_double
+from instar.core.types import Column, Type
+
+Node = dict[str, Any]
+
+_LOCK = threading.Lock()
+_EMPTY_CLAUSES = (
+    "where_clause",
+    "group_expressions",
+    "having",
+    "qualify",
+    "sample",
+    "modifiers",
+)
+
+
+class BadExpression(Exception):
+    """The text is not exactly one SQL expression; the message says why."""
+
+
+@lru_cache(maxsize=1)
+def _scratch() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
+def _ask(sql: str, *values: object) -> list[tuple[Any, ...]]:
+    with _LOCK:
+        rows: list[tuple[Any, ...]] = _scratch().execute(sql, list(values)).fetchall()
+        return rows
+
+
+@lru_cache(maxsize=8192)
+def _parsed(sql: str) -> str:
+    """The parse tree of one expression, as JSON of the SELECT around it."""
+    if sql.rstrip().endswith(";"):
+        raise BadExpression("it ends with ';'")
+    try:
+        text = str(_ask("SELECT json_serialize_sql(?)", f"SELECT\n{sql}\n")[0][0])
+    except duckdb.Error as error:
+        raise BadExpression(_first_line(error)) from error
+    tree = json.loads(text)
+    if tree["error"]:
+        raise BadExpression(str(tree["error_message"]).splitlines()[0])
+    _only_one(tree["statements"])
+    return text
+
+
+def _only_one(statements: list[Node]) -> None:
+    node: Node = statements[0]["node"] if len(statements) == 1 else {"type": ""}
+    single = (
+        node["type"] == "SELECT_NODE"
+        and len(node["select_list"]) == 1
+        and node["from_table"]["type"] == "EMPTY"
+        and not any(node[clause] for clause in _EMPTY_CLAUSES)
+        and not node["cte_map"]["map"]
+        and not node["select_list"][0]["alias"]
+        and node["select_list"][0]["class"] != "STAR"
+    )
+    if not single:
+        raise BadExpression("it is more than one expression")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+def _nodes(value: object) -> Iterator[Node]:
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from _nodes(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _nodes(inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What an expression uses, and its text once spelled."""
+
+    text: str
+    columns: frozenset[str]
+    functions: frozenset[str]
+    has_subquery: bool
+
+
+def spelled(
+    sql: str, names: tuple[str, ...] = (), renames: Mapping[str, str] | None = None
+) -> Expression:
+    """The expression in one spelling; names of columns are quoted, or take their new name."""
+    return _spelled(sql, names, tuple((renames or {}).items()))
+
+
+@lru_cache(maxsize=8192)
+def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], ...]) -> Expression:
+    found = _respelled(sql, names, dict(renames))
+    for _ in range(4):
+        again = _respelled(found.text, names + tuple(new for _, new in renames), {})
+        if again.text == found.text:
+            break
+        found = again
+    return found
+
+
+def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> Expression:
+    tree = json.loads(_parsed(sql))
+    known = {name.casefold(): name for name in names}
+    marks: dict[str, str] = {}
+    columns: set[str] = set()
+    functions: set[str] = set()
+    has_subquery = False
+    for node in _nodes(tree):
+        kind = node.get("class")
+        if kind == "COLUMN_REF" and (name := known.get(node["column_names"][0].casefold())):
+            columns.add(name)
+            mark = f"zq{len(marks)}zq"
+            marks[mark] = _path(renames.get(name, name), node["column_names"][1:])
+            node["column_names"] = [mark]
+        elif kind == "FUNCTION":
+            functions.add(node["function_name"].casefold())
+        has_subquery = has_subquery or kind == "SUBQUERY"
+    text = str(_ask("SELECT json_deserialize_sql(?::JSON)", json.dumps(tree))[0][0])
+    text = text.removeprefix("SELECT ")
+    for mark in reversed(marks):
+        text = text.replace(mark, marks[mark])
+    return Expression(text, frozenset(columns), frozenset(functions), has_subquery)
+
+
+def _path(name: str, fields: list[str]) -> str:
+    """A column, or a field of it: in ALTER and CHECK a dotted path does not bind."""
+    text = quote_double(name)
+    for field in fields:
+        text = f"struct_extract({text}, {literal(field)})"
+    return text
+
+
+def safe_text(sql: str, names: tuple[str, ...]) -> str:
+    """The text as it was written, unless a comment or a dotted path would break it in a statement."""
+    risky = "--" in sql or "/*" in sql or "." in sql
+    return spelled(sql, names).text if risky else sql.strip()
+
+
+@lru_cache(maxsize=1)
+def _volatile() -> frozenset[str]:
+    rows = _ask(
+        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
+    )
+    return frozenset(str(row[0]).casefold() for row in rows)
+
+
+def volatile_functions(expression: Expression) -> frozenset[str]:
+    """Functions that answer differently on every call."""
+    return expression.functions & _volatile()
+
+
+def bound_type(sql: str, columns: tuple[Column, ...]) -> Type | None:
+    """The type of an expression over a row of these columns; None where scratch cannot know it."""
+    try:
+        return _bound(sql, tuple((c.name, type_sql(c.type)) for c in columns))
+    except (duckdb.Error, KeyError):
+        return None
+
+
+def binding_problem(sql: str, columns: tuple[Column, ...]) -> str | None:
+    """Why an expression does not fit the columns, where that is certain without the database."""
+    try:
+        _bound(sql, tuple((c.name, type_sql(c.type)) for c in columns))
+    except duckdb.BinderException as error:
+        text = _first_line(error)
+        return text if "Referenced column" in text else None
+    except (duckdb.Error, KeyError):
+        return None
+    return None
+
+
+def default_problem(sql: str, type_: Type) -> str | None:
+    """Why a constant default does not fit its column."""
+    try:
+        _ask(f"SELECT CAST(({sql}) AS {type_sql(type_)})")
+    except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+        return _first_line(error)
+    except (duckdb.Error, KeyError):
+        return None
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _bound(sql: str, columns: tuple[tuple[str, str], ...]) -> Type:
+    row = ", ".join(f"CAST(NULL AS {type_}) AS {quote_double(name)}" for name, type_ in columns)
+    source = f" FROM (SELECT {row}) AS live" if row else ""
+    return parse_type(str(_ask(f"DESCRIBE SELECT ({sql}) AS e{source}")[0][1]))
+
+
+@lru_cache(maxsize=1024)
+def canonical_type(text: str) -> str | None:
+    """The text that DuckDB reports for a type; None for a type it does not know."""
+    try:
+        return str(_ask(f"SELECT typeof(CAST(NULL AS {text}))")[0][0])
+    except duckdb.Error:
+        return None
