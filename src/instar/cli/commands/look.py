@@ -54,7 +54,7 @@ def history(
     quiet: o.Quiet = 0,
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
-    """Show what was applied, when, and how it ended; the newest last."""
+    """Show what was applied, when, and how it ended; the newest first."""
     screen = use(Screen(color, quiet, 0, log_format))
     with opened(project, screen) as (work, _):
         events = tuple(work.history(env, table))

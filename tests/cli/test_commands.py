@@ -1,0 +1,221 @@
+"""The commands on a real project with a real engine (DuckDB in a file)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from cli.running import Result, in_terminal
+from instar.cli import main, screen
+
+ORDERS = """\
+table: orders
+columns:
+  - {name: id, type: BIGINT, nullable: false}
+  - {name: amount, type: STRING}
+  - {name: old, type: INT}
+"""
+
+
+class Shop:
+    """A project in a folder; commands run inside this process."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root, self._capsys = root, capsys
+
+    def run(self, *args: str) -> Result:
+        screen.use(screen.Screen())
+        code = main.run([*args, "--project", str(self.root)])
+        seen = self._capsys.readouterr()
+        return Result(code, seen.out, seen.err)
+
+    def declare(self, text: str, name: str = "orders") -> None:
+        (self.root / "tables" / f"{name}.yml").write_text(text)
+
+    def sql(self, statement: str) -> list[tuple[object, ...]]:
+        with duckdb.connect(str(self.root / ".instar" / "dev.duckdb")) as connection:
+            return connection.execute(statement).fetchall()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shop:
+    """`orders` is live, with two rows."""
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "instar.yml").write_text(
+        "name: shop\nversion: 1\ndefault_env: dev\nenvironments:\n"
+        "  dev: {type: duckdb, database: .instar/dev.duckdb, schema: main}\n"
+    )
+    shop = Shop(tmp_path, capsys)
+    shop.declare(ORDERS)
+    assert shop.run("apply").code == 0
+    shop.sql("INSERT INTO main.orders VALUES (1, '10', 1), (2, 'ten', 2)")
+    return shop
+
+
+def test_a_new_project_plans_and_applies_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["init", str(tmp_path / "new"), "--kind", "duckdb"]) == 0
+    shop = Shop(tmp_path / "new", capsys)
+    first = shop.run("plan")
+    assert first.code == 0
+    assert "warning" not in first.out
+    assert "Plan: 2 to create." in first.out
+    assert shop.run("apply").code == 0
+    assert "Plan: nothing to do, 2 unchanged." in shop.run("plan").out
+
+
+def test_plan_says_what_would_happen_and_touches_nothing(shop: Shop) -> None:
+    shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
+    result = shop.run("plan")
+    assert result.code == 0
+    assert "~ main.orders  duckdb  will be altered in place (metadata)" in result.out
+    assert "\n+     note" in result.out
+    assert result.out.endswith("Plan: 1 to change.\nNext: instar apply --env dev\n")
+    assert "Looked at 1 table in " in result.err
+    assert len(shop.sql("SELECT * FROM main.orders")[0]) == 3
+
+
+def test_detailed_exit_code(shop: Shop) -> None:
+    assert shop.run("plan", "--detailed-exit-code").code == 0
+    shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
+    assert shop.run("plan", "--detailed-exit-code").code == 5
+
+
+def test_a_blocked_plan_is_exit_three_with_witnesses(shop: Shop) -> None:
+    shop.declare(ORDERS.replace("amount, type: STRING", "amount, type: INT"))
+    result = shop.run("plan", "--allow-rewrite")
+    assert result.code == 3
+    assert "error[F201]" in result.out
+    assert "ten" in result.out
+    assert "Plan: 1 blocked." in result.out
+    applied = shop.run("apply", "--allow-rewrite", "--yes")
+    assert applied.code == 3
+    assert "nothing was touched" in applied.err
+    assert shop.sql("SELECT amount FROM main.orders ORDER BY id") == [("10",), ("ten",)]
+
+
+def test_machines_get_one_document(shop: Shop) -> None:
+    shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
+    document = json.loads(shop.run("plan", "--format", "json").out)
+    assert document["tables"][0]["status"] == "change"
+    assert json.loads(shop.run("plan", "--format", "sarif").out)["version"] == "2.1.0"
+    assert shop.run("plan", "--format", "markdown").out.startswith("## Instar plan for `dev`")
+    assert shop.run("plan", "-qq").out == ""
+    log = [json.loads(x) for x in shop.run("plan", "--log-format", "json").err.splitlines()]
+    assert log[-1]["type"] == "change_summary"
+    assert log[-1]["change"] == 1
+
+
+DROP = ("apply", "--column-conflict", "drop")
+
+
+def test_a_drop_without_a_word_is_exit_four(shop: Shop) -> None:
+    shop.declare(ORDERS.replace("  - {name: old, type: INT}\n", ""))
+    result = shop.run(*DROP)
+    assert result.code == 4
+    assert "error[E403]: needs confirmation: rerun with --yes" in result.err
+    assert "old" in result.err
+    assert len(shop.sql("SELECT * FROM main.orders")[0]) == 3
+
+
+def test_yes_is_a_word(shop: Shop) -> None:
+    shop.declare(ORDERS.replace("  - {name: old, type: INT}\n", ""))
+    result = shop.run(*DROP, "--yes")
+    assert result.code == 0
+    assert "✓ main.orders  applied" in result.out
+    assert shop.sql("SELECT * FROM main.orders ORDER BY id") == [(1, "10"), (2, "ten")]
+    assert "Plan: nothing to do" in shop.run("plan").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "columns"), [(b"y\n", 0, 2), (b"n\n", 4, 3), (b"\x04", 4, 3)]
+)
+def test_a_terminal_is_asked(shop: Shop, typed: bytes, code: int, columns: int) -> None:
+    """^D at the prompt is a no."""
+    shop.declare(ORDERS.replace("  - {name: old, type: INT}\n", ""))
+    ended, seen = in_terminal(DROP, typed, shop.root)
+    assert "Go on? [y/N]" in seen
+    assert ended == code
+    assert len(shop.sql("SELECT * FROM main.orders")[0]) == columns
+
+
+def test_a_sealed_plan_is_applied_while_nothing_moves(shop: Shop, tmp_path: Path) -> None:
+    shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
+    sealed = str(tmp_path / "release.plan")
+    assert f"instar apply {sealed}" in shop.run("plan", "--out", sealed).out
+    shop.sql("INSERT INTO main.orders VALUES (3, 'x', 3)")
+    assert shop.run("apply", sealed).code == 0
+    again = shop.run("apply", sealed)
+    assert again.code == 3
+    assert "error[E404]" in again.err
+
+
+def test_a_sealed_plan_refuses_another_policy_or_environment(shop: Shop, tmp_path: Path) -> None:
+    shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
+    sealed = str(tmp_path / "release.plan")
+    shop.run("plan", "--out", sealed)
+    for extra in (["--allow-rewrite"], ["--env", "prod"]):
+        result = shop.run("apply", sealed, *extra)
+        assert result.code == 2
+        assert "error[E411]" in result.err
+
+
+def test_a_blocked_plan_is_not_sealed(shop: Shop, tmp_path: Path) -> None:
+    shop.declare(ORDERS.replace("amount, type: STRING", "amount, type: INT"))
+    result = shop.run("plan", "--allow-rewrite", "--out", str(tmp_path / "p"))
+    assert result.code == 3
+    assert "not sealed" in result.err
+    assert not (tmp_path / "p").exists()
+
+
+def test_apply_as_json(shop: Shop) -> None:
+    shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
+    document = json.loads(shop.run("apply", "--format", "json").out)
+    assert document["tables"][0]["table"] == "main.orders"
+    assert document["tables"][0]["result"] == "applied"
+    assert document["summary"]["done"] == 1
+
+
+def test_drift_history_diff_and_import(shop: Shop) -> None:
+    assert shop.run("drift").code == 0
+    shop.sql("ALTER TABLE main.orders ADD COLUMN by_hand INT")
+    shop.sql("CREATE TABLE main.extra (a INT)")
+    drifted = shop.run("drift")
+    assert drifted.code == 5
+    assert "\n-     by_hand" in drifted.out
+    assert "main.orders" in shop.run("history").out
+    assert json.loads(shop.run("history", "--format", "json").out)[0]["outcome"] == "finished"
+    assert "\n+     by_hand" in shop.run("diff", "dev@1", "dev").out
+    assert "# tables/extra.yml\n" in shop.run("import", "--dry-run").out
+    assert not (shop.root / "tables" / "extra.yml").exists()
+    assert shop.run("import").out == "wrote tables/extra.yml\n"
+    assert "Plan: nothing to do" in shop.run("plan", "extra").out
+
+
+def test_doctor_validate_schema_server(shop: Shop) -> None:
+    healthy = shop.run("doctor")
+    assert healthy.code == 0
+    assert "Doctor: everything is there." in healthy.out
+    assert shop.run("validate").out == "Everything is valid.\n"
+    assert "No local Spark server" in shop.run("server", "status").out
+
+
+def test_a_mistake_in_a_file_is_shown_where_it_is(shop: Shop) -> None:
+    shop.declare("table: orders\ncolums: []\n")
+    result = shop.run("validate")
+    assert result.code == 1
+    assert "error[E103]" in result.err
+    assert "  --> tables/orders.yml:2:1" in result.err
+    assert "2 │ colums: []" in result.err
+    assert "^^^^^^" in result.err
+    assert "columns" in result.err
+
+
+def test_an_unknown_environment_and_table_get_a_hint(shop: Shop) -> None:
+    assert "error[E110]" in shop.run("plan", "--env", "dve").err
+    assert shop.run("plan", "nothing").code != 0
+    assert "error[E410]" in shop.run("apply", "nothing.plan").err
