@@ -102,6 +102,11 @@ CODES: dict[str, CodeDoc] = {
         "A table or pattern on the command line matches none of the manifests.",
         "Names are `table`, `schema.table` or patterns such as `sales.*`.",
     ),
+    "E117": CodeDoc(
+        "There is no such side to compare",
+        "`diff` compares environments (`prod`), recorded versions (`prod@3`) and manifest files.",
+        "Name one of these; `instar history` shows what was recorded.",
+    ),
     "E120": CodeDoc(
         "The type cannot be read",
         "The SQL type text breaks off or goes wrong at the character that is named.",
@@ -257,6 +262,21 @@ CODES: dict[str, CodeDoc] = {
         "The database file cannot be opened",
         "The path is wrong, not writable, no DuckDB database, or from a newer DuckDB.",
         "Check the path and the version that wrote the file.",
+    ),
+    "E230": CodeDoc(
+        "The engine's driver is not installed",
+        "Drivers of engines that most projects do not use are left out of the plain installation.",
+        "Install it as the hint says, for example `pip install 'instar[snowflake]'`.",
+    ),
+    "E240": CodeDoc(
+        "Snowflake refused a statement",
+        "The message is Snowflake's own.",
+        "Look at the statement with `instar plan -v`, and at the rights of the role.",
+    ),
+    "E241": CodeDoc(
+        "Snowflake cannot be reached",
+        "No connection could be made with the options of the environment.",
+        "Look at account, user, role and warehouse, and where the secret comes from.",
     ),
     "E250": CodeDoc(
         "A table is in the way",
@@ -513,5 +533,28 @@ CODES: dict[str, CodeDoc] = {
         "A setting has no effect in this format",
         "Defaults, generated columns or change tracking cannot be kept by this format.",
         "Remove it for this environment; `_default` still fills the rows that are there.",
+    ),
+    "F606": CodeDoc(
+        "An expression cannot be read",
+        "A default, a '_using', a '_default' or a CHECK is not one expression of the engine's SQL.",
+        "Write exactly one SQL expression, in the dialect of the environment.",
+    ),
+    "F607": CodeDoc(
+        "An expression gives something else each time",
+        "A rewrite is verified by computing values again, so what fills rows may not be random or"
+        " depend on the clock.",
+        "Use an expression that depends on the old row alone.",
+    ),
+    "F605": CodeDoc(
+        "An expression cannot be used",
+        "A default, a CHECK, a `_using` or a `_default` is not exactly one SQL expression, names a"
+        " column that is not there, or gives a value that its column cannot hold.",
+        "Write one expression over the columns of the table; `_using` and `_default` see the old row.",
+    ),
+    "F606": CodeDoc(
+        "An expression answers differently each time",
+        "`_using` and `_default` are evaluated when the rows are checked and again when they are"
+        " written; random() or uuid() would give other values.",
+        "Use a repeatable expression, or a lasting `default` for new rows.",
     ),
 }

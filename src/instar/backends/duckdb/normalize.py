@@ -53,9 +53,9 @@ class _Normalizer:
     ) -> None:
         self.findings.append(Finding(code, severity, f"[{self.name}] {words}.", hint, path))
 
-    def unkept(self, words: str, path: Path = (), *, warn: bool = False) -> None:
+    def unkept(self, code: str, words: str, path: Path = (), *, warn: bool = False) -> None:
         severity = Severity.WARNING if warn else Severity.INFO
-        self.say("F602", severity, f"DuckDB does not keep {words}", path)
+        self.say(code, severity, f"DuckDB does not keep {words}", path)
 
     def table(self, wanted: Wanted, live: Table | None) -> Table:
         declared = wanted.table
@@ -77,13 +77,13 @@ class _Normalizer:
 
     def _unkept_parts(self, declared: Table) -> None:
         if declared.cluster_by:
-            self.unkept(f"clustering by ({', '.join(declared.cluster_by)})")
+            self.unkept("F604", f"clustering by ({', '.join(declared.cluster_by)})")
         if declared.partition_by:
-            self.unkept(f"partitioning by ({', '.join(declared.partition_by)})")
+            self.unkept("F604", f"partitioning by ({', '.join(declared.partition_by)})")
         if declared.change_tracking:
-            self.unkept("change tracking", warn=True)
+            self.unkept("F604", "change tracking", warn=True)
         for key in declared.properties:
-            self.unkept(f"the property '{key}'")
+            self.unkept("F604", f"the property '{key}'")
 
     def column(self, column: Column, *, required: bool) -> Column:
         path = (column.name,)
@@ -107,7 +107,7 @@ class _Normalizer:
             return Decimal(MAX_DIGITS, min(type_.scale, MAX_DIGITS))
         known, lost = kept(type_)
         for words in lost:
-            self.unkept(f"{words} of '{path_text(path)}'", path)
+            self.unkept("F602", f"{words} of '{path_text(path)}'", path)
         return known
 
     def _nested(self, column: Column, parent: Type, path: Path) -> Column:
@@ -115,9 +115,9 @@ class _Normalizer:
         here = (*path, column.name)
         key = isinstance(parent, Map) and column is parent.key
         if not column.nullable and not key:
-            self.unkept(f"NOT NULL of '{path_text(here)}'", here, warn=True)
+            self.unkept("F603", f"NOT NULL of '{path_text(here)}'", here, warn=True)
         if column.comment:
-            self.unkept(f"the comment of '{path_text(here)}'", here)
+            self.unkept("F604", f"the comment of '{path_text(here)}'", here)
         return Column(column.name, self.type(column.type, here), nullable=not key)
 
     def _opaque(self, type_: Opaque, path: Path) -> Type:
@@ -143,7 +143,7 @@ class _Normalizer:
 
     def bad(self, what: str, sql: str, why: str, path: Path = ()) -> None:
         words = f"{what} is not an expression that DuckDB can use: {sql} ({why.rstrip('.')})"
-        self.say("F606", Severity.ERROR, words, path, "Write exactly one SQL expression.")
+        self.say("F605", Severity.ERROR, words, path, "Write exactly one SQL expression.")
 
     def constraints(
         self, declared: tuple[Constraint, ...], columns: tuple[Column, ...], names: tuple[str, ...]
@@ -184,7 +184,7 @@ class _Normalizer:
             return "NULL"
         if volatile := volatile_functions(expression):
             words = f"{what} answers differently each time: {', '.join(sorted(volatile))}"
-            self.say("F607", Severity.ERROR, words, path, "Use a repeatable expression.")
+            self.say("F606", Severity.ERROR, words, path, "Use a repeatable expression.")
             return "NULL"
         text = safe_text(sql, names)
         if rows and (problem := binding_problem(text, rows)):
