@@ -45,19 +45,23 @@ def problems(schema: dict[str, Any], value: Any, at: str = "") -> list[str]:
     wanted = [wanted] if isinstance(wanted, str) else wanted
     if wanted and not any(isinstance(value, TYPES[w]) for w in wanted):
         return [f"{at}: not {wanted}"]
-    found: list[str] = []
     if isinstance(value, dict):
-        found += [f"{at}: {k} missing" for k in schema.get("required", []) if k not in value]
-        rest = schema.get("additionalProperties", True)
-        for key, inner in value.items():
-            known = schema.get("properties", {}).get(key, rest)
-            if known is False:
-                found.append(f"{at}: unknown {key}")
-            elif known is not True:
-                found += problems(known, inner, f"{at}/{key}")
+        return object_problems(schema, value, at)
     if isinstance(value, list):
-        for i, inner in enumerate(value):
-            found += problems(schema.get("items", {}), inner, f"{at}/{i}")
+        items = schema.get("items", {})
+        return [p for i, inner in enumerate(value) for p in problems(items, inner, f"{at}/{i}")]
+    return []
+
+
+def object_problems(schema: dict[str, Any], value: dict[str, Any], at: str) -> list[str]:
+    found = [f"{at}: {k} missing" for k in schema.get("required", []) if k not in value]
+    rest = schema.get("additionalProperties", True)
+    for key, inner in value.items():
+        known = schema.get("properties", {}).get(key, rest)
+        if known is False:
+            found.append(f"{at}: unknown {key}")
+        elif known is not True:
+            found += problems(known, inner, f"{at}/{key}")
     return found
 
 

@@ -71,12 +71,85 @@ def test_the_ends_of_lines_do_not_matter() -> None:
 
 
 pieces = st.sampled_from(
-    ["a", "b: ", "c:", "- ", "  ", "    ", "\n", "\n", "\n  ", "\n- ", "\n  - ", "{", "}", "[", "]", ", ", ": ", "'", '"', "x y", "#", " # c", "|", ">", "&a", "*a", "!t", "---", "...", "?", "\t", "\\", "-1", "1.5", "key: value", "{a: b, c: [d]}", "'q''q'", '"r"', "a,b", "<<: ", "%", "é", "`"]
-)  # fmt: skip
+    [
+        "a",
+        "b: ",
+        "c:",
+        "- ",
+        "  ",
+        "\n",
+        "\n  ",
+        "\n- ",
+        "\n  - ",
+        "{",
+        "}",
+        "[",
+        "]",
+        ", ",
+        ": ",
+        "'",
+        '"',
+        "#",
+        " # c",
+        "|",
+        ">",
+        "&a",
+        "*a",
+        "!t",
+        "---",
+        "...",
+        "?",
+        "\t",
+        "\\",
+        "%",
+        "`",
+        "é",
+    ]
+)
+scraps = st.lists(pieces, max_size=14).map("".join)
+"""Anything at all; most of it is not even YAML."""
+
+keys = st.sampled_from(["a", "b", "c.d", "'e f'"])
+values = st.sampled_from(
+    """x|x y|'q: r'|"s # t"|[a, b]|{a: b}|[]|{}|-1|x # y|STRUCT<a INT, b INT>||x:y|x#y|# z|- x|-x|$x
+{a: 'b, c', d: [e]}|{a: b,c: d}|{a: b c , d: e}|[a b,c]|{'a': b}|{a: x#y}|{a: x #y}|(x)|a b: c""".replace(
+        "\n", "|"
+    ).split("|")
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn, depth: int = 0) -> str:
+    """Nested mappings and lists in block style, now and then with a slip in the layout."""
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 3))):
+        pad = draw(st.sampled_from(["", "", "", "", " "]))
+        key = pad + draw(keys)
+        below = draw(st.integers(0, 4)) if depth < 3 else 0
+        if below < 3:
+            lines.append(key + draw(st.sampled_from([": ", ":  ", " : ", ":"])) + draw(values))
+        elif below == 3:
+            lines.append(key + draw(st.sampled_from([":", ": # c", ": &x"])))
+            lines += ["  " + line for line in draw(documents(depth + 1)).split("\n")]
+        else:
+            lines += [key + ":", *draw(lists(depth))]
+        if draw(st.integers(0, 6)) == 0:
+            lines.append(draw(st.sampled_from(["", "# c", "   # d", "  "])))
+    return "\n".join(lines)
+
+
+@st.composite
+def lists(draw: st.DrawFn, depth: int) -> list[str]:
+    indent = draw(st.sampled_from(["", "  "]))
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 2))):
+        inner = draw(values | documents(depth + 1)).split("\n")
+        lines += [f"{indent}- {inner[0]}", *(f"{indent}  {line}" for line in inner[1:])]
+    return lines
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.lists(pieces, max_size=14).map("".join))
+@given(documents() | scraps)
 @example("a: b\n c: d")
 @example("a: x\n  y")
 @example("a:\n- b\n- c: d\n  e: f")
