@@ -448,6 +448,18 @@ CODES: dict[str, CodeDoc] = {
         "A view or another object lives under the name that the manifest gives to a table.",
         "Give the table another name, or remove what is there.",
     ),
+    "F107": CodeDoc(
+        "A declared rename whose two names are both live",
+        "The manifest says that a column was renamed from another, but the table has both, so it cannot"
+        " be told whose values count.",
+        "Bring the values together and drop one of the two, or remove `renamed_from`.",
+    ),
+    "F108": CodeDoc(
+        "Two columns would have one name",
+        "A column is added or renamed to a name that another column still has, because that one is not"
+        " dropped under this policy.",
+        "Drop the old one with --column-conflict drop, or choose another name.",
+    ),
     # --- F2xx values in the rows ---
     "F201": CodeDoc(
         "Values would be lost or changed by the new type",
@@ -494,6 +506,12 @@ CODES: dict[str, CodeDoc] = {
         "The declared order differs from the live one",
         "Only the order of the columns differs; nothing is done about it unless asked.",
         "Use --column-conflict reorder, or take the live order over into the yml.",
+    ),
+    "F403": CodeDoc(
+        "A change-tracked table is never rewritten",
+        "The change needs a copy of the table that is swapped in, and that would end the history which"
+        " streams and dynamic tables read.",
+        "Turn change tracking off first, or leave the change out.",
     ),
     # --- F5xx cost and what cannot be undone ---
     "F501": CodeDoc(
