@@ -46,9 +46,9 @@ def init(
 ) -> None:
     """Make a project whose first plan works: instar.yml and two tables. Nothing is overwritten."""
     screen = use(Screen(color, quiet))
-    from instar.sources.scaffold import init_project
+    from instar import app
 
-    written = init_project(folder, kind.value)
+    written = app.init(folder, kind.value)
     screen.document("\n".join(f"wrote {path}" for path in written))
     where = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
     screen.note(f"Next: {where}instar plan")
