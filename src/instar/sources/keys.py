@@ -11,6 +11,8 @@ from enum import Enum, auto
 class Kind(Enum):
     """What stands under a key."""
 
+    __hash__ = object.__hash__
+
     NAME = auto()
     TEXT = auto()
     FLAG = auto()
@@ -70,7 +72,6 @@ ENVIRONMENT_KEYS: Mapping[str, Keys] = {
     "duckdb": {
         **_COMMON,
         "database": Key(Kind.TEXT, "The database file; `.instar/dev.duckdb` unless said."),
-        "options": Key(Kind.TEXTS, "DuckDB settings."),
     },
     "snowflake": {
         **_COMMON,

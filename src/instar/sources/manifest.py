@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +45,23 @@ def load_manifests(
 def read_manifests(project: ProjectConfig, env: Environment | str | None = None) -> Manifests:
     """What the manifests want, and every file's first problem."""
     chosen = env if isinstance(env, Environment) else project.environment(env)
+    with _no_collection():
+        return _read_all(project, chosen)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """A third of the time for a thousand manifests would go into looking for garbage that is not there."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read_all(project: ProjectConfig, chosen: Environment) -> Manifests:
     dialect = DIALECTS[chosen.type]
     cache = ManifestCache(project.root, dialect)
     wanted: list[Wanted] = []
