@@ -563,16 +563,4 @@ CODES: dict[str, CodeDoc] = {
         " depend on the clock.",
         "Use an expression that depends on the old row alone.",
     ),
-    "F605": CodeDoc(
-        "An expression cannot be used",
-        "A default, a CHECK, a `_using` or a `_default` is not exactly one SQL expression, names a"
-        " column that is not there, or gives a value that its column cannot hold.",
-        "Write one expression over the columns of the table; `_using` and `_default` see the old row.",
-    ),
-    "F606": CodeDoc(
-        "An expression answers differently each time",
-        "`_using` and `_default` are evaluated when the rows are checked and again when they are"
-        " written; random() or uuid() would give other values.",
-        "Use a repeatable expression, or a lasting `default` for new rows.",
-    ),
 }

@@ -165,7 +165,7 @@ def _text_to_timestamp(value: str, _old: String, new: Timestamp) -> str:
 
 def _fits_ns(moment: str) -> str:
     """TRY_CAST to TIMESTAMP_NS raises out of range, so that the range is asked first."""
-    return f"({moment} BETWEEN {_SMALLEST_NS} AND {_LARGEST_NS})"
+    return f"(NOT isfinite({moment}) OR {moment} BETWEEN {_SMALLEST_NS} AND {_LARGEST_NS})"
 
 
 def _timestamps(value: str, old: Timestamp, new: Timestamp) -> str:

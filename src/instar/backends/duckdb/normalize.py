@@ -143,7 +143,7 @@ class _Normalizer:
 
     def bad(self, what: str, sql: str, why: str, path: Path = ()) -> None:
         words = f"{what} is not an expression that DuckDB can use: {sql} ({why.rstrip('.')})"
-        self.say("F605", Severity.ERROR, words, path, "Write exactly one SQL expression.")
+        self.say("F606", Severity.ERROR, words, path, "Write exactly one SQL expression.")
 
     def constraints(
         self, declared: tuple[Constraint, ...], columns: tuple[Column, ...], names: tuple[str, ...]
@@ -184,7 +184,7 @@ class _Normalizer:
             return "NULL"
         if volatile := volatile_functions(expression):
             words = f"{what} answers differently each time: {', '.join(sorted(volatile))}"
-            self.say("F606", Severity.ERROR, words, path, "Use a repeatable expression.")
+            self.say("F607", Severity.ERROR, words, path, "Use a repeatable expression.")
             return "NULL"
         text = safe_text(sql, names)
         if rows and (problem := binding_problem(text, rows)):
