@@ -154,6 +154,30 @@ def test_nested_fields_are_reached_by_path(read: Read) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "A DESC",
+        "a desc nulls last",
+        "days(a)",
+        "bucket(16, a)",
+        "`odd, name`",
+        "odd, name",
+        "truncate(4, s.`x.y`)",
+        "s.x",
+        "hours( a ) ASC",
+    ],
+)
+@pytest.mark.parametrize("key", ["cluster_by", "partition_by"])
+def test_what_clusters_or_partitions_by_a_column(read: Read, key: str, text: str) -> None:
+    table = read(
+        f"table: t\n{key}: [{json.dumps(text)}]\ncolumns:\n  - {{name: a, type: INT}}\n"
+        "  - {name: 'odd, name', type: INT}\n  - {name: s, type: \"STRUCT<x INT, `x.y` INT>\"}\n"
+    ).table
+    assert getattr(table, key) == (text,)
+
+
 def test_a_swap_of_names_is_possible(read: Read) -> None:
     wanted = read(
         "table: t\ncolumns:\n"
@@ -189,6 +213,8 @@ BAD = [
     (A + "    nullable: true\nprimary_key: [a]\n", "E135", 5, "cannot be nullable"),
     (A + "cluster_by: [b]\n", "E133", 5, "There are: a."),
     (A + "partition_by: ['days(b)']\n", "E133", 5, "names 'b'"),
+    (A + "cluster_by: [b DESC]\n", "E133", 5, "names 'b'"),
+    (A + "primary_key: [a DESC]\n", "E133", 5, "names 'a DESC'"),
     (A + "constraints:\n  c: {check: 'a > 0', unique: [a]}\n", "E112", 6, "needs one of"),
     (A + "constraints:\n  c: {}\n", "E112", 6, "needs one of"),
     (A + "constraints:\n  c: {unique: [z]}\n", "E133", 6, "names 'z'"),

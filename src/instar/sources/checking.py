@@ -17,7 +17,8 @@ from instar.sources.reading import Read, Reader, suggestion
 from instar.sources.typetext import TypeTextError, parse_type
 from instar.sources.yamlfile import SourceFile
 
-_TRANSFORM = re.compile(r"\w+\((?:\s*\d+\s*,)?\s*([^(),]+|`(?:[^`]|``)+`)\s*(?:,\s*\d+\s*)?\)")
+_CALL = re.compile(r"\w+\s*\(\s*(?:\d+\s*,\s*)?(.+?)\s*\)")
+_ORDER = re.compile(r"(.+?)(?:\s+(?:asc|desc))?(?:\s+nulls\s+(?:first|last))?", re.IGNORECASE)
 _EXPRESSIONS = ("default", "_default", "_using")
 
 
@@ -188,9 +189,7 @@ class _Manifest(Reader):
         found = self.declared.get(name.casefold())
         if found is not None:
             return found
-        inner = name
-        if key == "partition_by" and (match := _TRANSFORM.fullmatch(name)):
-            inner = match[1].strip()
+        inner = name if key == "primary_key" else _source(name)
         path = split_path(inner)
         if key != "primary_key" and path and path[0].casefold() in self.declared:
             return name
@@ -235,3 +234,11 @@ class _Manifest(Reader):
                     message = f"'{raw['name']}' is in the primary key and cannot be nullable"
                     raise self.file.error("E135", message, read.place("nullable"))
                 raw["said"]["nullable"] = False
+
+
+def _source(text: str) -> str:
+    """The column inside what partitions or clusters by it: `days(ts)`, `bucket(16, id)`, `id DESC`."""
+    order = _ORDER.fullmatch(text)
+    inner = order[1] if order else text
+    call = _CALL.fullmatch(inner)
+    return call[1] if call else inner

@@ -33,7 +33,7 @@ environments:
 _ORDERS = """\
 table: orders
 comment: One row for each order
-primary_key: [id]
+# primary_key: [id]          # proven when it is declared; Delta itself does not enforce it
 columns:
   - {name: id, type: BIGINT, nullable: false}
   - {name: customer_id, type: BIGINT, nullable: false}
@@ -45,7 +45,6 @@ columns:
 
 _CUSTOMERS = """\
 table: customers
-primary_key: [id]
 columns:
   - {name: id, type: BIGINT, nullable: false}
   - {name: email, type: STRING}
