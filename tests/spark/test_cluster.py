@@ -29,13 +29,24 @@ _CONF = (
 _CLASSIC = """
 import sys
 from pathlib import Path
-from instar.spark import SparkSettings, open_session
+from instar.errors import EnvironmentProblem
+from instar.spark import SparkSettings, SparkSqlError, adopt, open_session
 sys.path.insert(0, sys.argv[3])
 from spark.test_cluster import _CONF, work
 conf = (*_CONF, ("spark.driver.extraJavaOptions", sys.argv[4]), ("spark.driver.host", "127.0.0.1"))
 settings = SparkSettings(Path(sys.argv[1]), master=sys.argv[2], conf=conf)
 with open_session(settings, note=lambda _: None) as spark:
     work(spark)
+    with adopt(spark.session) as adopted:
+        assert adopted.run("SELECT 1")[0][0] == 1
+    try:
+        open_session(settings, note=print)
+    except EnvironmentProblem as problem:
+        print(problem.code)
+    try:
+        spark.run("SELECT 1 / 0")
+    except SparkSqlError as error:
+        print(error.condition, error.sqlstate)
     print(type(spark.session).__module__, spark.session.sparkContext.master)
 """
 
@@ -121,4 +132,6 @@ def test_connect_and_classic_on_a_standalone_cluster(tmp_path: Path, master: str
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["pyspark.sql.session", master]
+    said = ["E207", "DIVIDE_BY_ZERO", "22012", "pyspark.sql.session", master]
+    assert (done.stdout.split(), done.stderr) == (said, "")
+    assert (root / "cluster" / "driver.log").exists()

@@ -90,7 +90,17 @@ def server_conf(
         own["spark.jars"] = ",".join(str(jar) for jar in jars)
     path = [*map(str, jars), given.get("spark.driver.extraClassPath", "")]
     forced["spark.driver.extraClassPath"] = os.pathsep.join(filter(None, path))
-    return own | dict(given) | forced
+    return own | dict(given) | joined(own, given) | forced
+
+
+def joined(own: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Lists that the user lengthens rather than replaces."""
+    separators = {"spark.sql.extensions": ",", "spark.driver.extraJavaOptions": " "}
+    return {
+        key: between.join(dict.fromkeys((own[key], given[key])))
+        for key, between in separators.items()
+        if key in own and key in given
+    }
 
 
 def properties_text(conf: Mapping[str, str]) -> str:

@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORT = 15002
 _REACH_SECONDS = 5.0
-_CLOSE_SECONDS = 5.0
+# What `SparkSession.builder.remote` sets: pyspark.sql.functions go by its presence.
 REMOTE_MODE = "SPARK_CONNECT_MODE_ENABLED"
+_OURS = "instar"
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
-# Letting go must never hang on a server that hangs.
+# Neither saying hello nor letting go may hang on a server that hangs.
+_LIMITS = {
+    "30s": ("Config",),
+    "5s": ("ReleaseSession", "ReleaseExecute", "FetchErrorDetails", "Interrupt"),
+}
+_SERVICE = "spark.connect.SparkConnectService"
 _SERVICE_CONFIG = {
     "methodConfig": [
-        {
-            "name": [
-                {"service": "spark.connect.SparkConnectService", "method": method}
-                for method in ("ReleaseSession", "ReleaseExecute", "FetchErrorDetails", "Interrupt")
-            ],
-            "timeout": "5s",
-        }
+        {"name": [{"service": _SERVICE, "method": name} for name in methods], "timeout": limit}
+        for limit, methods in _LIMITS.items()
     ]
 }
 _QUICK = {"max_retries": 2, "initial_backoff": 50, "max_backoff": 500}
@@ -43,6 +44,11 @@ _PATIENT = {"max_retries": 8, "initial_backoff": 50, "max_backoff": 5000}
 
 _open: set[SparkSession] = set()
 _guard = threading.Lock()
+
+
+def preload() -> None:
+    """Import the client; seconds well spent while the server starts."""
+    import pyspark.sql.connect.session  # noqa: F401
 
 
 def open_local(port: int, token: str) -> SparkSession:
@@ -57,11 +63,9 @@ def open_local(port: int, token: str) -> SparkSession:
 
 def open_remote(url: str, conf: Iterable[tuple[str, str]]) -> SparkSession:
     """A session on the user's server; fails within seconds where nobody answers."""
-    place = _place(url)
-    _probe(place)
+    place = probe(url, _DEFAULT_PORT)
     session = _connect(url, [])
-    host, port = place
-    _first_answer(session, f"{host}:{port}")
+    _first_answer(session, place)
     try:
         for key, value in conf:
             session.conf.set(key, value)
@@ -78,12 +82,11 @@ def close(session: SparkSession) -> None:
         if session not in _open:
             return
         _open.discard(session)
-        if not _open:
-            os.environ.pop(REMOTE_MODE, None)
+        if not _open and os.environ.get(REMOTE_MODE) == _OURS:
+            del os.environ[REMOTE_MODE]
     _forget(session)
-    worker = threading.Thread(target=_let_go, args=(session.client,), daemon=True)
-    worker.start()
-    worker.join(_CLOSE_SECONDS)
+    session.client.set_retry_policies([_policy(_QUICK)])
+    _let_go(session.client)
     # PySpark closes once more when the session is collected, in whatever thread that happens,
     # under a lock of the class that another thread may hold while it waits for this one.
     session.client.close = _nothing
@@ -98,20 +101,15 @@ def _connect(url: str, options: list[tuple[str, object]]) -> SparkSession:
     options = [*options, ("grpc.service_config", json.dumps(_SERVICE_CONFIG))]
     try:
         session = SparkSession(connection=DefaultChannelBuilder(url, options))
-    except PySparkException as error:
-        raise EnvironmentProblem(
-            "E202",
-            "The Spark Connect address cannot be read.",
-            hint="It looks like sc://host:15002/;token=${NAME};use_ssl=true",
-        ) from error
+    except PySparkException:
+        raise _unreadable() from None
     session.client.set_retry_policies([_policy(_QUICK)])
     # At exit it would send one more command, through a channel that is closed by then.
     atexit.unregister(session.client._cleanup_ml_cache)
     with _guard:
         # Held here so that no session is collected before it is closed.
         _open.add(session)
-        # What `SparkSession.builder.remote` sets: pyspark.sql.functions go by it.
-        os.environ[REMOTE_MODE] = "1"
+        os.environ.setdefault(REMOTE_MODE, _OURS)
     SparkSession._set_default_and_active_session(session)
     return session
 
@@ -124,7 +122,7 @@ def _policy(limits: dict[str, int]) -> object:
 
 def _first_answer(session: SparkSession, place: str) -> None:
     try:
-        _ = session.version
+        session.conf.get("spark.sql.session.timeZone")
     except Exception as error:
         close(session)
         raise _no_answer(error, place) from error
@@ -135,25 +133,34 @@ def _no_answer(error: Exception, place: str) -> EnvironmentProblem:
         return token_refused()
     return EnvironmentProblem(
         "E202",
-        f"No Spark Connect server answers at {place}.",
+        f"No Spark answers at {place}.",
         hint="Check the address and that the server runs. With a token the connection is encrypted"
         " unless the host is written `localhost`.",
     )
 
 
-def _place(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    return parts.hostname or "", parts.port or _DEFAULT_PORT
-
-
-def _probe(place: tuple[str, int]) -> None:
-    """gRPC itself would try for long where packets vanish."""
-    if any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
-        return
+def probe(url: str, default_port: int) -> str:
+    """Knock at `scheme://host:port` and return `host:port`; a client would try for long."""
     try:
-        socket.create_connection(place, timeout=_REACH_SECONDS).close()
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or default_port
+        # Through a proxy the host need not be reachable from here.
+        if not any(os.environ.get(n) or os.environ.get(n.upper()) for n in _PROXIES):
+            socket.create_connection((host, port), timeout=_REACH_SECONDS).close()
+    except ValueError:
+        raise _unreadable() from None
     except OSError as error:
-        raise _no_answer(error, f"{place[0]}:{place[1]}") from error
+        raise _no_answer(error, f"{host}:{port}") from error
+    return f"{host}:{port}"
+
+
+def _unreadable() -> EnvironmentProblem:
+    # Without the address itself, and without a cause that shows it: it may hold a token.
+    return EnvironmentProblem(
+        "E202",
+        "The Spark address cannot be read.",
+        hint="It looks like sc://host:15002/;token=${NAME};use_ssl=true",
+    )
 
 
 def _let_go(client: SparkConnectClient) -> None:

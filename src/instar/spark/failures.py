@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from instar.errors import EngineError, EnvironmentProblem, InstarError, OutcomeUnknown
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_SENTENCE_END = re.compile(r"(?<=[^.][.!?])\s")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*(.*)", re.DOTALL)
 _CAUSE = re.compile(r"Caused by: \S+ \[([A-Z][A-Z0-9_.]+)\]\s*(.*)")
 _JAVA_CLASS = re.compile(r"^\(?(?:[a-z]\w*\.)+[A-Z][\w$]*\)?:?\s+")

@@ -55,19 +55,19 @@ def lease_server(settings: SparkSettings, note: Callable[[str], None]) -> Lease:
     """A lease on the project's server, started first where there is none that fits."""
     files = ServerFiles(settings.root.absolute())
     conf = _conf(settings, files, note)
-    fingerprint = hashlib.sha256(conf.encode()).hexdigest()
-    lock = FileLock(files.lease)
     try:
-        while True:
-            lock.shared()
-            ready = _running(files)
-            if ready is not None and ready.fingerprint == fingerprint:
-                return Lease(ready.port, ready.token, lock)
-            lock.unlock()
-            _replace(files, settings, conf, fingerprint, note)
-    except BaseException:
-        lock.close()
-        raise
+        lock = FileLock(files.lease)
+        try:
+            return _lease(lock, files, settings, conf, note)
+        except BaseException:
+            lock.close()
+            raise
+    except OSError as error:
+        raise EnvironmentProblem(
+            "E204",
+            f"The folder of the local Spark server cannot be used: {error}",
+            hint=f"It must be a local folder that you may write: {files.folder}",
+        ) from error
 
 
 def server_status(root: Path) -> ServerStatus | None:
@@ -86,6 +86,23 @@ def stop_server(root: Path) -> bool:
         return False
     with locked(files.start_lock):
         return _stop(files)
+
+
+def _lease(
+    lock: FileLock,
+    files: ServerFiles,
+    settings: SparkSettings,
+    conf: str,
+    note: Callable[[str], None],
+) -> Lease:
+    fingerprint = hashlib.sha256(conf.encode()).hexdigest()
+    while True:
+        lock.shared()
+        ready = _running(files)
+        if ready is not None and ready.fingerprint == fingerprint:
+            return Lease(ready.port, ready.token, lock)
+        lock.unlock()
+        _replace(files, settings, conf, fingerprint, note)
 
 
 def _running(files: ServerFiles) -> Ready | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -93,7 +94,7 @@ def open_session(settings: SparkSettings, note: Callable[[str], None]) -> SparkH
         remote = connect.open_remote(settings.connect_url, conf)
         return SparkHandle(remote, at_close=partial(connect.close, remote))
     if settings.master is not None:
-        own = classic.open_classic(settings, note)
+        own = classic.open_classic(settings, settings.master, note)
         return SparkHandle(own, at_close=own.stop)
     return _open_embedded(settings, note)
 
@@ -101,8 +102,8 @@ def open_session(settings: SparkSettings, note: Callable[[str], None]) -> SparkH
 def adopt(session: SparkSession) -> SparkHandle:
     """Use a notebook's or a job's own session; closing gives it back as it was."""
     silence()
-    before = {key: session.conf.get(key, None) for key in PINNED}
     with translated():
+        before = {key: session.conf.get(key, None) for key in PINNED}
         for key, value in PINNED.items():
             session.conf.set(key, value)
 
@@ -124,7 +125,8 @@ def is_connect(session: SparkSession) -> bool:
 
 def _open_embedded(settings: SparkSettings, note: Callable[[str], None]) -> SparkHandle:
     for attempt in range(1, _ATTEMPTS + 1):
-        lease = lease_server(settings, note)
+        with _client_loading():
+            lease = lease_server(settings, note)
         try:
             session = connect.open_local(lease.port, lease.token)
         except InstarError:
@@ -138,6 +140,20 @@ def _open_embedded(settings: SparkSettings, note: Callable[[str], None]) -> Spar
             raise
         return SparkHandle(session, at_close=partial(_close_leased, session, lease))
     raise AssertionError("unreachable")
+
+
+@contextlib.contextmanager
+def _client_loading() -> Iterator[None]:
+    """The client's import and the server's start take seconds each: do both at once.
+
+    Joined before anyone else imports pyspark: its import cycles break between threads.
+    """
+    loading = threading.Thread(target=connect.preload)
+    loading.start()
+    try:
+        yield
+    finally:
+        loading.join()
 
 
 def _close_leased(session: SparkSession, lease: Lease) -> None:
