@@ -140,12 +140,12 @@ class Project:
         for table in plan.tables:
             if not table.normalized_columns or table.target is None:
                 continue
-            if write and table.origin:
-                path = self.config.root / table.origin
+            path = self.config.root / table.origin if table.origin else None
+            if write and path is not None:
                 write_columns(path, table.target, root=self.config.root)
                 written.append(path)
             else:
-                blocks.append((table.table, columns_block(table.target)))
+                blocks.append((table.table, columns_block(table.target, path)))
         return tuple(blocks), tuple(written)
 
     def check_sealed(self, plan: Plan, sealed: str) -> None:
