@@ -225,6 +225,23 @@ CODES: dict[str, CodeDoc] = {
         "The connection to Spark broke while the statement ran; it may have been committed.",
         "Run the command again: it looks at the table first and never repeats blindly.",
     ),
+    "E212": CodeDoc(
+        "A Delta table without its log",
+        "The catalog names a Delta table, but no Delta log is in its folder: the files were removed, or"
+        " the table was never finished.",
+        "Drop the name from the catalog (DROP TABLE), or put the files back.",
+    ),
+    "E213": CodeDoc(
+        "A rewrite left no commit",
+        "Spark reported success, but the table's history does not show the commit of the rewrite.",
+        "Look with `instar plan` what is live; nothing is repeated without a look.",
+    ),
+    "E214": CodeDoc(
+        "A rewrite did not keep the rows",
+        "The count or the checksum of the rows differs between the version before the rewrite and the"
+        " one after it.",
+        "The version before was restored unless others wrote in between; report it with the message.",
+    ),
     "E220": CodeDoc(
         "DuckDB refused a statement",
         "The statement failed; its whole transaction was rolled back, so that nothing of the step is"
@@ -282,6 +299,12 @@ CODES: dict[str, CodeDoc] = {
         "A table is in the way",
         "A rewrite builds its copy under a name of its own, and somebody else's table has it.",
         "Rename or drop the table that the message names, then try again.",
+    ),
+    "E227": CodeDoc(
+        "Rows came after the plan that it would lose",
+        "The plan proved that every row survives; since then rows were written that would not. The"
+        " step was rolled back.",
+        "Plan again: the plan shows the rows.",
     ),
     "E260": CodeDoc(
         "The memory engine cannot evaluate an expression",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 
 from instar.backends.sql import literal_spark, quote_backtick
@@ -183,18 +184,28 @@ def column_from_json(field: Mapping[str, Any]) -> Column:
         default=said.get("CURRENT_DEFAULT"),
         comment=said.get("comment"),
         identity=said.get("delta.columnMapping.id"),
-        generated=said.get("delta.generationExpression") or said.get("GENERATION_EXPRESSION"),
+        generated=_generated(said),
     )
 
 
+def _generated(said: Mapping[str, Any]) -> str | None:
+    if "delta.identity.step" in said:
+        return "IDENTITY"
+    found: str | None = said.get("delta.generationExpression") or said.get("GENERATION_EXPRESSION")
+    return found
+
+
 def _limited(type_: Type, limit: Type) -> Type:
-    """The type with the text limits of `limit`, which has the same shape."""
+    """The type with the text limits of `limit`, by name: Spark leaves the limits of a nested type
+    behind when its fields change."""
     match type_, limit:
         case String(), String():
             return limit
         case Struct(fields), Struct(others):
-            pairs = zip(fields, others, strict=True)
-            return Struct(tuple(_retyped(f, _limited(f.type, o.type)) for f, o in pairs))
+            by_name = {o.name: o.type for o in others}
+            return Struct(
+                tuple(_retyped(f, _limited(f.type, by_name.get(f.name, f.type))) for f in fields)
+            )
         case Array(element), Array(other):
             return Array(_retyped(element, _limited(element.type, other.type)))
         case Map(key, value), Map(other_key, other_value):
@@ -207,15 +218,7 @@ def _limited(type_: Type, limit: Type) -> Type:
 
 
 def _retyped(column: Column, type_: Type) -> Column:
-    return Column(
-        column.name,
-        type_,
-        column.nullable,
-        column.default,
-        column.comment,
-        column.identity,
-        column.generated,
-    )
+    return replace(column, type=type_)
 
 
 def _from_json(value: str | Mapping[str, Any]) -> Type:

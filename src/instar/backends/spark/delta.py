@@ -1,0 +1,179 @@
+"""Delta tables on Spark: inspected from their logs, changed one commit at a time."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+
+from instar.backends.base import NotATable, Outcome, RunContext
+from instar.backends.spark.base import SparkBackend, entries
+from instar.backends.spark.delta_inspect import table_from_log
+from instar.backends.spark.delta_log import read_logs
+from instar.backends.spark.delta_rewrite import VERSION, shape
+from instar.backends.spark.delta_rules import DeltaRules
+from instar.backends.spark.types import columns_from_json
+from instar.core.plan import Cost, Step
+from instar.core.schema import Table, TableName
+from instar.errors import EngineError, VerificationFailed
+from instar.spark import SparkHandle, SparkSqlError
+
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+_ATTEMPTS = 5
+_LOOK_BACK = 100
+
+
+class DeltaBackend(SparkBackend):
+    """Every commit of a step carries a mark, so that the table's own history tells what was done."""
+
+    provider = "delta"
+
+    def __init__(self, handle: SparkHandle) -> None:
+        super().__init__(handle)
+        self.rules = DeltaRules()
+
+    # --- what is there ---
+
+    def inspect(self, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
+        found: dict[TableName, Table | NotATable] = {}
+        there = entries(self.handle, self.catalog, names)
+        delta = {name: e for name, e in there.items() if e.provider == self.provider}
+        for name, entry in there.items():
+            if name not in delta:
+                kind = "view" if entry.is_view else f"{entry.provider or 'foreign'} table"
+                found[name] = NotATable(name, kind)
+        if delta:
+            logs = read_logs(self.handle, [e.location for e in delta.values()])
+            for name, entry in delta.items():
+                found[name] = table_from_log(name, entry, logs[entry.location])
+        return found
+
+    def measured(self, name: TableName) -> Cost:
+        detail = self.handle.run(f"DESCRIBE DETAIL {self.place(name)}")[0]
+        rows = super().measured(name).rows
+        return Cost(rows, int(detail["sizeInBytes"]), int(detail["numFiles"]))
+
+    # --- what changes ---
+
+    def run(self, step: Step, context: RunContext) -> None:
+        context.memo["mark"] = uuid.uuid4().hex
+        if step.kind == "rewrite":
+            self._rewrite(step, context)
+            return
+        for number, statement in enumerate(step.sql, start=1):
+            context.failpoint(f"{step.kind}:{number}:before")
+            self._marked(statement, _mark(context.memo, step, number))
+            context.failpoint(f"{step.kind}:{number}:after")
+
+    def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
+        """The commit's mark is the table's own word; the schema answers where there is none."""
+        if step.kind == "create" or before is None:
+            return super().outcome(step, before, memo)
+        if "mark" not in memo:
+            return Outcome.NOT_DONE
+        made = self._made(step, memo)
+        if made is None:
+            found = super().outcome(step, before, memo)
+            return Outcome.NOT_DONE if found is Outcome.UNCLEAR else found
+        if step.kind == "rewrite":
+            self._verify(step, made)
+        return Outcome.DONE
+
+    def _marked(self, statement: str, mark: str) -> None:
+        conf = self.handle.session.conf
+        with self.handle.errors():
+            conf.set(_USER_METADATA, mark)
+        try:
+            self.handle.run(statement)
+        finally:
+            with self.handle.errors():
+                conf.unset(_USER_METADATA)
+
+    def _history(self, name: TableName, limit: int) -> list[tuple[int, str | None]]:
+        """(version, mark) of the newest commits, newest first."""
+        rows = self.handle.run(f"DESCRIBE HISTORY {self.place(name)} LIMIT {limit}")
+        return [(int(r["version"]), r["userMetadata"]) for r in rows]
+
+    def _made(self, step: Step, memo: Mapping[str, str]) -> int | None:
+        """The version in which a step's last statement was committed."""
+        wish = _mark(memo, step, len(step.sql))
+        history = self._history(step.after.name, _LOOK_BACK)
+        return next((version for version, mark in history if mark == wish), None)
+
+    # --- the rewrite ---
+
+    def _rewrite(self, step: Step, context: RunContext) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            self._look(step)
+            version = self._history(step.after.name, 1)[0][0]
+            context.memo["version"] = str(version)
+            context.failpoint("rewrite:pinned")
+            context.progress("rewrite", attempt - 1, None)
+            try:
+                self._overwrite(step, _mark(context.memo, step, 1))
+                break
+            except SparkSqlError as error:
+                if not (error.condition or "").startswith(_CONFLICTS) or attempt == _ATTEMPTS:
+                    raise
+        context.failpoint("rewrite:committed")
+        made = self._made(step, context.memo)
+        if made is None:
+            raise EngineError("E213", f"[{step.after.name}] the rewrite left no commit behind")
+        self._verify(step, made, pinned=version)
+        context.failpoint("rewrite:verified")
+
+    def _look(self, step: Step) -> None:
+        """Each attempt starts from a table as it was planned for: a second rewrite changes values."""
+        with self.handle.errors():
+            now = self.handle.session.table(self.place(step.after.name)).schema.json()
+        if shape(columns_from_json(now)) != step.data["source"]:
+            raise VerificationFailed(
+                "E402",
+                f"[{step.after.name}] the columns changed while the table was to be rewritten",
+                hint="Somebody else changed the table meanwhile. Look with `instar plan`.",
+            )
+
+    def _overwrite(self, step: Step, mark: str) -> None:
+        from pyspark.sql.types import StructType
+
+        schema = StructType.fromJson(json.loads(step.data["schema"]))
+        with self.handle.errors():
+            rows = self.handle.session.sql(step.sql[0]).to(schema)
+            writer = rows.write.format("delta").mode("overwrite")
+            writer = writer.option("overwriteSchema", "true").option("userMetadata", mark)
+            if columns := json.loads(step.data["partition_by"]):
+                writer = writer.partitionBy(*columns)
+            writer.saveAsTable(self.place(step.after.name))
+
+    def _verify(self, step: Step, made: int, pinned: int | None = None) -> None:
+        """Old rows brought forward against new rows; what differs is undone at once."""
+        old, new = (self._checksum(step, "old", made - 1), self._checksum(step, "new", made))
+        same_columns = pinned is None or pinned == made - 1 or self._same_columns(step, made - 1)
+        if old == new and same_columns:
+            return
+        name, place = step.after.name, self.place(step.after.name)
+        undone = self._history(name, 1)[0][0] == made
+        if undone:
+            self.handle.run(f"RESTORE TABLE {place} TO VERSION AS OF {made - 1}")
+        raise VerificationFailed(
+            "E214",
+            f"[{name}] the rewrite gave {new[0]} rows (checksum {new[1]}), not {old[0]} ({old[1]})",
+            hint=f"The table was put back to version {made - 1}."
+            if undone
+            else f"Others wrote since: look at versions {made - 1} and {made} and decide.",
+        )
+
+    def _checksum(self, step: Step, side: str, version: int) -> tuple[int, str]:
+        row = self.handle.run(step.data[side].replace(VERSION, str(version)))[0]
+        return int(row["rows"]), str(row["total"])
+
+    def _same_columns(self, step: Step, version: int) -> bool:
+        place = self.place(step.after.name)
+        with self.handle.errors():
+            frame = self.handle.session.sql(f"SELECT * FROM {place} VERSION AS OF {version}")
+            return shape(columns_from_json(frame.schema.json())) == step.data["source"]
+
+
+def _mark(memo: Mapping[str, str], step: Step, number: int) -> str:
+    return f"instar {step.id} {memo['mark']} {number}"
