@@ -82,7 +82,11 @@ def test_a_type_that_duckdb_has_comes_back_as_itself(world: World, type_: Type) 
         (String(5, fixed=True), String(), "F602"),
         (Timestamp(zone=True, precision=9), Timestamp(zone=True), "F602"),
         (Interval("DAY TO SECOND"), Interval(), "F602"),
-        (struct(Column("x", Integer(32), nullable=False)), struct(Column("x", Integer(32))), "F603"),
+        (
+            struct(Column("x", Integer(32), nullable=False)),
+            struct(Column("x", Integer(32))),
+            "F603",
+        ),
         (array(Integer(32), nullable=False), array(Integer(32)), "F603"),
         (
             struct(Column("x", Integer(32), comment="why")),

@@ -11,12 +11,14 @@ import duckdb
 from instar.backends.base import Backend, NotATable, RunContext
 from instar.backends.duckdb.errors import not_opened, translated
 from instar.backends.duckdb.inspect import key_of, read_tables
+from instar.backends.duckdb.native import CHECK
 from instar.backends.duckdb.prove import prove
 from instar.backends.duckdb.rewrite import OLD, run_rewrite
 from instar.backends.duckdb.rules import DuckDBRules
 from instar.core.checks import Proof, ProofResult
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
+from instar.errors import EngineError
 
 Rows = list[tuple[Any, ...]]
 
@@ -87,8 +89,21 @@ class DuckDBBackend(Backend):
         if "recipe" in step.data:
             run_rewrite(step, execute, self._ask, self._ask_outside, context)
             return
-        for sql in step.sql:
+        for place, sql in enumerate(step.sql):
             execute(sql)
+            if place == 0 and CHECK in step.data:
+                self._no_row_lost(step)
+
+    def _no_row_lost(self, step: Step) -> None:
+        """Other writers are shut out now: what is committed is what the step will meet."""
+        count = int(self._ask_outside(step.data[CHECK])[0][0])
+        if count:
+            raise EngineError(
+                "E227",
+                f"{count:,} rows of {step.after.name} would be lost by: {step.title}; "
+                "they came after the plan, and nothing was changed",
+                hint="Plan again: the plan will show the rows.",
+            )
 
     def interrupt(self) -> None:
         self._cursor.interrupt()

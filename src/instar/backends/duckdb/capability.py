@@ -129,6 +129,14 @@ def _indexed(case: Case) -> bool:
     return bool(case.facts.indexes)
 
 
+def _in_index(case: Case) -> bool:
+    return any(case.root in index.columns for index in case.facts.indexes)
+
+
+def _unique_index(case: Case) -> bool:
+    return any(index.unique for index in case.facts.indexes)
+
+
 def _placed(case: Case) -> bool:
     return isinstance(case.change, AddColumn) and case.change.after is not None
 
@@ -202,15 +210,26 @@ class Row:
     why: str = ""
 
 
+_UNIQUE_INDEX = Row(
+    _unique_index,
+    Rung.REWRITE,
+    "it has a unique index, which DuckDB does not drop and build again in one transaction",
+)
+_REFERENCED = Row(
+    _referenced, Rung.NEVER, "other tables refer to it by a foreign key: {referenced}"
+)
+
 _ALTER_ROOT = (
-    Row(_referenced, Rung.NEVER, "other tables refer to it by a foreign key: {referenced}"),
+    _REFERENCED,
     Row(_in_foreign_key, Rung.NEVER, "'{root}' is part of a foreign key, which DuckDB cannot drop"),
     Row(_in_key, Rung.REWRITE, "'{root}' is in a key, and DuckDB does not change such a column"),
     Row(_in_check, Rung.REWRITE, "a CHECK names '{root}', and DuckDB cannot drop or change it"),
+    Row(_in_index, Rung.REWRITE, "'{root}' is in an index, which goes only in its own transaction"),
     Row(_feeds_generated, Rung.REWRITE, "a generated column is computed from '{root}'"),
     Row(_collated, Rung.REWRITE, "'{root}' has a collation, which a change of type would drop"),
     Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
     Row(_reads_changing, Rung.REWRITE, "an expression reads a column that changes its type too"),
+    _UNIQUE_INDEX,
     Row(_always, Rung.STEPS, "DuckDB writes the whole column '{root}' again"),
 )
 
@@ -224,40 +243,58 @@ TABLE: dict[str, tuple[Row, ...]] = {
             "other tables refer to it by a foreign key: {referenced}",
         ),
         Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
+        Row(
+            lambda c: _unique_index(c) and (_required(c) or _reads_columns(c)),
+            _UNIQUE_INDEX.rung,
+            _UNIQUE_INDEX.why,
+        ),
         Row(_filled, Rung.STEPS, "old rows get their value"),
+        Row(
+            lambda c: _indexed(c) and _required(c),
+            Rung.STEPS,
+            "indexes are dropped and built again around it",
+        ),
         Row(_always, Rung.METADATA),
     ),
     "drop_column": (
-        Row(_referenced, Rung.NEVER, "other tables refer to it by a foreign key: {referenced}"),
+        _REFERENCED,
         Row(_in_foreign_key, Rung.NEVER, "'{root}' is part of a foreign key"),
         Row(_in_key, Rung.REWRITE, "'{root}' is in a key, which DuckDB cannot drop"),
         Row(_in_wide_check, Rung.REWRITE, "a CHECK over several columns names '{root}'"),
         Row(_feeds_generated, Rung.REWRITE, "a generated column is computed from '{root}'"),
+        Row(
+            _in_index,
+            Rung.REWRITE,
+            "'{root}' is in an index, which goes only in its own transaction",
+        ),
+        _UNIQUE_INDEX,
         Row(_indexed, Rung.STEPS, "indexes are dropped and built again around it"),
         Row(_always, Rung.METADATA),
     ),
     "rename": (
-        Row(_referenced, Rung.NEVER, "other tables refer to it by a foreign key: {referenced}"),
+        _REFERENCED,
         Row(_in_foreign_key, Rung.NEVER, "'{root}' is part of a foreign key"),
+        _UNIQUE_INDEX,
         Row(_indexed, Rung.STEPS, "indexes are dropped and built again around it"),
         Row(_always, Rung.METADATA),
     ),
     "type": _ALTER_ROOT,
     "nested": _ALTER_ROOT,
     "nullability": (
-        Row(_referenced, Rung.NEVER, "other tables refer to it by a foreign key: {referenced}"),
+        _REFERENCED,
         Row(lambda c: _gets_null_fill(c) and _in_key(c), Rung.REWRITE, "'{root}' is in a key"),
         Row(lambda c: _gets_null_fill(c) and _in_check(c), Rung.REWRITE, "a CHECK names '{root}'"),
         Row(
-            lambda c: _gets_null_fill(c) and (_feeds_generated(c) or _collated(c)),
+            lambda c: _gets_null_fill(c) and (_feeds_generated(c) or _collated(c) or _in_index(c)),
             Rung.REWRITE,
-            "'{root}' has a collation or feeds a generated column",
+            "'{root}' has a collation, is in an index or feeds a generated column",
         ),
         Row(
             lambda c: _gets_null_fill(c) and (_subquery(c) or _reads_changing(c)),
             Rung.REWRITE,
             "its _default reads more than a column that stays as it is",
         ),
+        _UNIQUE_INDEX,
         Row(_gets_null_fill, Rung.STEPS, "rows that are NULL get their value"),
         Row(_indexed, Rung.STEPS, "indexes are dropped and built again around it"),
         Row(_relaxes, Rung.METADATA),
@@ -267,8 +304,9 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "comment": (Row(_always, Rung.METADATA),),
     "reorder_columns": (Row(_always, Rung.REWRITE, "DuckDB cannot move a column"),),
     "change_primary_key": (
-        Row(_referenced, Rung.NEVER, "other tables refer to it by a foreign key: {referenced}"),
+        _REFERENCED,
         Row(_has_key, Rung.REWRITE, "DuckDB cannot drop or change a primary key"),
+        _UNIQUE_INDEX,
         Row(_always, Rung.STEPS, "DuckDB builds the key's index"),
     ),
     "add_constraint": (Row(_always, Rung.REWRITE, "DuckDB adds no CHECK or UNIQUE to a table"),),

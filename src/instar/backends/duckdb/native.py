@@ -2,6 +2,10 @@
 
 Old rows are filled by `ALTER … TYPE … USING`, never by UPDATE: DuckDB refuses to commit an ALTER after an
 UPDATE of the same table. Everything that reads old rows comes first, then drops, then names.
+
+USING is evaluated for deleted rows too. So a cast that may lose gives NULL in it instead of failing, and
+the rows that count are asked before: a guard column shuts other writers out, then no committed row may
+break a proof.
 """
 
 from __future__ import annotations
@@ -12,10 +16,10 @@ from instar.backends.duckdb.create import comment_column, comment_table, names
 from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.spelling import bound_type, spelled
 from instar.backends.duckdb.types import type_sql
-from instar.backends.duckdb.values import DuckDBValues
+from instar.backends.duckdb.values import DuckDBValues, UsingValues
 from instar.backends.duckdb.words import losses, title
 from instar.backends.sql import qualified, quote_double
-from instar.backends.values import ValueWriter
+from instar.backends.values import ValueWriter, live_predicate
 from instar.core.changes import (
     AddColumn,
     ChangePrimaryKey,
@@ -28,6 +32,7 @@ from instar.core.changes import (
     Rename,
     modification,
 )
+from instar.core.checks import CastProof, ExpressionProof, proofs_for
 from instar.core.plan import Job, Step
 from instar.core.projection import (
     FieldCarry,
@@ -43,18 +48,21 @@ from instar.core.types import Column, Type
 
 def native_step(job: Job) -> Step:
     """The job as one atomic step."""
+    native = _Native(job)
     lost = losses(job.changes)
     confirm = f"drops {', '.join(lost)} of {job.target.name}: the values are lost" if lost else None
+    check = native.check()
     return Step(
         id=f"{job.target.name}/1",
         kind="alter",
         rung=job.rung,
         title=title(job.changes),
-        sql=tuple(_Native(job).statements()),
+        sql=tuple(native.statements(guarded=check is not None)),
         after=job.target,
         destructive=bool(lost),
         reversible=not lost,
         confirm=confirm,
+        data={} if check is None else {CHECK: check},
     )
 
 
@@ -79,6 +87,10 @@ def _expressions(projection: Projection) -> Iterator[str]:
                     yield from _expressions(carry.fields)
 
 
+CHECK = "check"
+"""Step data: a query over committed rows that must count none once the first statement has run."""
+
+
 class _Native:
     def __init__(self, job: Job) -> None:
         assert job.live is not None
@@ -88,7 +100,9 @@ class _Native:
         self.names = tuple(c.name for c in job.live.columns)
         self.table = qualified(job.target.name)
         self.alter = f"ALTER TABLE {self.table}"
-        self.writer = ValueWriter(DuckDBValues(known_types(job.projection, job.live)))
+        known = known_types(job.projection, job.live)
+        self.dialect = DuckDBValues(known)
+        self.writer = ValueWriter(UsingValues(known), trying=True)
         self.added = {
             c.path[0]: c for c in job.changes if isinstance(c, AddColumn) and len(c.path) == 1
         }
@@ -100,7 +114,20 @@ class _Native:
             c.path[0] for c in job.changes if isinstance(c, DropColumn) and len(c.path) == 1
         }
 
-    def statements(self) -> Iterator[str]:
+    def check(self) -> str | None:
+        """Counts the rows that a cast or an expression of this step would lose."""
+        proofs = proofs_for(self.job.changes, self.job.wanted, str.casefold)
+        broken = [
+            live_predicate(self.dialect, self.live, proof)
+            for proof in proofs
+            if isinstance(proof, CastProof | ExpressionProof)
+        ]
+        if not broken:
+            return None
+        return f"SELECT count(*) FROM {self.table} WHERE {' OR '.join(broken)}"
+
+    def statements(self, *, guarded: bool) -> Iterator[str]:
+        guard = _free("", {c.casefold() for c in (*self.names, *self.added)})
         adds, fills, late_names = self._adds()
         heavy = [
             *fills,
@@ -110,11 +137,16 @@ class _Native:
             *self._nullability(),
             *self._key(),
         ]
+        guarded = guarded and bool(heavy)
         indexes = self.facts.indexes if heavy else ()
         schema = quote_double(self.job.target.name.schema)
+        if guarded:
+            yield f"{self.alter} ADD COLUMN {quote_double(guard)} BOOLEAN"
         yield from (f"DROP INDEX {schema}.{quote_double(i.name)}" for i in indexes)
         yield from adds
         yield from heavy
+        if guarded:
+            yield f"{self.alter} DROP COLUMN {quote_double(guard)}"
         yield from self._defaults()
         yield from self._comments()
         for index in indexes:
@@ -145,7 +177,7 @@ class _Native:
         column, quoted = field.column, quote_double(name)
         add = f"{self.alter} ADD COLUMN {quoted} {type_sql(column.type)}"
         match field.source:
-            case FromExpression(sql) if not spelled(sql, self.names).columns:
+            case FromExpression(sql) if self._must_use_default(column, sql):
                 adds.append(f"{add} DEFAULT ({self.writer.source(field, None)})")
                 lasting = f"SET DEFAULT {column.default}" if column.default else "DROP DEFAULT"
                 adds.append(f"{self.alter} ALTER COLUMN {quoted} {lasting}")
@@ -157,6 +189,14 @@ class _Native:
                 adds.append(add)
         if column.default is not None:
             adds.append(f"{self.alter} ALTER COLUMN {quoted} SET DEFAULT {column.default}")
+
+    def _must_use_default(self, column: Column, sql: str) -> bool:
+        """Where a table may only get columns added, the value comes by a passing DEFAULT.
+
+        Not elsewhere: it fills by an update, after which SET NOT NULL and other ALTERs are refused.
+        """
+        tied = self.facts.referenced_by or any(i.unique for i in self.facts.indexes)
+        return bool(tied) and column.nullable and not spelled(sql, self.names).columns
 
     def _set_type(self, name: str, column: Column, value: str) -> str:
         type_ = type_sql(column.type)

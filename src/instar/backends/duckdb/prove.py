@@ -103,7 +103,7 @@ class _Prover:
         return projected_predicate(self.dialect, self.target, proof)
 
     def _counts(self, proofs: Sequence[Proof]) -> list[int]:
-        counts = [f"count_if({self._predicate(i, p)})" for i, p in enumerate(proofs)]
+        counts = [f"count(*) FILTER (WHERE {self._predicate(i, p)})" for i, p in enumerate(proofs)]
         rows = self.ask(f"SELECT {', '.join(counts)} FROM {self._source(proofs)}")
         return [int(count) for count in rows[0]]
 

@@ -85,6 +85,16 @@ class DuckDBValues:
                 return try_sql(value, new) if trying else f"CAST({value} AS {type_sql(new)})"
 
 
+class UsingValues(DuckDBValues):
+    """For ALTER … USING, which sees deleted rows: NULL where a proof stands guard, else a failure."""
+
+    def try_cast(self, value: str, old: Type | None, new: Type) -> str:
+        source = old or self._known.get(value)
+        if source is not None and promotion(source, new).verdict is Verdict.LOSSLESS:
+            return self.cast(value, old, new)
+        return super().try_cast(value, old, new)
+
+
 def _entry_reading(predicate: str, key: str, val: str, entry: str) -> str:
     """The predicate over an entry: its key and value under the names that the predicate uses."""
     parts = f"[struct_extract({entry}, 'key')]", f"[struct_extract({entry}, 'value')]"
