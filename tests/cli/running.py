@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -39,18 +40,21 @@ def instar(
     return Result(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
 
 
-def in_terminal(args: Sequence[str], typed: bytes, cwd: Path, **env: str) -> tuple[int, str]:
-    """The exit code and everything a person at a terminal would see."""
+def in_terminal(
+    args: Sequence[str], typed: bytes, cwd: Path, *, when: str, **env: str
+) -> tuple[int, str]:
+    """The exit code and everything a person sees who types once the terminal shows `when`."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(cwd)
+        # A suite that runs in the background has ^C switched off, and children inherit that.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execve(
             sys.executable,
             [sys.executable, "-m", "instar.cli.main", *args],
             environment(TERM="xterm", **env),
         )
-    os.write(terminal, typed)
-    seen = b""
+    seen, answered = b"", False
     while True:
         try:
             piece = os.read(terminal, 65536)
@@ -59,6 +63,9 @@ def in_terminal(args: Sequence[str], typed: bytes, cwd: Path, **env: str) -> tup
         if not piece:
             break
         seen += piece
+        if not answered and when.encode() in seen:
+            answered = True
+            os.write(terminal, typed)
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     return os.waitstatus_to_exitcode(status), seen.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -132,13 +132,15 @@ def test_yes_is_a_word(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "code", "columns"), [(b"y\n", 0, 2), (b"n\n", 4, 3), (b"\x04", 4, 3)]
+    ("typed", "code", "columns"),
+    [(b"y\n", 0, 2), (b"n\n", 4, 3), (b"\x04", 4, 3), (b"\x03", 130, 3)],
 )
 def test_a_terminal_is_asked(shop: Shop, typed: bytes, code: int, columns: int) -> None:
-    """^D at the prompt is a no."""
+    """^D at the prompt is a no; ^C ends the command."""
     shop.declare(ORDERS.replace("  - {name: old, type: INT}\n", ""))
-    ended, seen = in_terminal(DROP, typed, shop.root)
+    ended, seen = in_terminal(DROP, typed, shop.root, when="[y/N]")
     assert "Go on? [y/N]" in seen
+    assert "Traceback" not in seen
     assert ended == code
     assert len(shop.sql("SELECT * FROM main.orders")[0]) == columns
 
@@ -213,6 +215,15 @@ def test_a_mistake_in_a_file_is_shown_where_it_is(shop: Shop) -> None:
     assert "2 │ colums: []" in result.err
     assert "^^^^^^" in result.err
     assert "columns" in result.err
+
+
+@pytest.mark.parametrize("format", ["json", "sarif"])
+def test_a_mistake_in_a_file_is_a_document_for_machines(shop: Shop, format: str) -> None:
+    shop.declare("table: orders\ncolums: []\n")
+    result = shop.run("validate", "--format", format)
+    assert result.code == 1
+    assert "E103" in json.dumps(json.loads(result.out))
+    assert "tables/orders.yml" in result.out
 
 
 def test_an_unknown_environment_and_table_get_a_hint(shop: Shop) -> None:

@@ -108,6 +108,7 @@ def test_explain() -> None:
     assert page.code == 0
     assert page.out.startswith("F201: ")
     assert "What to do: " in page.out
+    assert max(map(len, page.out.splitlines())) <= 100
     wrong = instar("explain", "F211")
     assert wrong.code == 2
     assert "error[E413]" in wrong.err

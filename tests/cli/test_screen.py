@@ -87,6 +87,15 @@ def test_ascii_where_the_locale_knows_no_utf8(env: dict[str, str]) -> None:
     assert done.stdout == b"a -> b ... \\xe9 $$$\n"
 
 
+def test_json_stays_json_in_ascii() -> None:
+    code = "from instar.cli.screen import Screen; Screen().json({'a': 'é → 🤑'})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=environment(LC_ALL="C"), check=True
+    )
+    assert done.stdout.isascii()
+    assert json.loads(done.stdout) == {"a": "é → 🤑"}
+
+
 def test_utf8_elsewhere() -> None:
     code = "from instar.cli.screen import Screen; Screen().document('a → b')"
     done = subprocess.run(

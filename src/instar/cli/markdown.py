@@ -41,7 +41,8 @@ def _overview(tables: Sequence[TablePlan]) -> list[str]:
     rows = ["| | table | what happens |", "|---|---|---|"]
     marks = {"create": "➕", "change": "✏️", "rewrite": "♻️", "blocked": "🛑", "unchanged": "➖"}
     rows += [
-        f"| {marks[verb(t)]} | `{_cell(str(t.table))}` | {escape(outcome(t))} |" for t in tables
+        f"| {marks[verb(t)]} | `{_code_cell(str(t.table))}` | {escape(outcome(t))} |"
+        for t in tables
     ]
     return rows
 
@@ -109,6 +110,10 @@ def _fence(text: str, language: str) -> list[str]:
 
 def _code(text: str) -> str:
     return clean(text).replace("`", "'")
+
+
+def _code_cell(text: str) -> str:
+    return _code(text).replace("|", "\\|")
 
 
 def _cell(text: str) -> str:

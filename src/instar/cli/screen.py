@@ -72,6 +72,11 @@ class Screen:
         if self.quiet < 2:
             self._write(sys.stdout, text)
 
+    def json(self, value: object) -> None:
+        """The answer as one JSON document; escapes instead of what the reader's locale lacks."""
+        plain = not (self._unicode and _is_utf8(sys.stdout))
+        self.document(json.dumps(value, indent=2, ensure_ascii=plain))
+
     def note(self, text: str) -> None:
         """Something worth knowing on the way."""
         if self.log_format is LogFormat.JSON:

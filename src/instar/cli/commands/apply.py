@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,7 +96,7 @@ def apply(
     seconds = time.monotonic() - began
     tables = (*resumed, *report.tables)
     if format is DataFormat.JSON:
-        screen.document(json.dumps(apply_document(found, report, tables, seconds), indent=2))
+        screen.json(apply_document(found, report, tables, seconds))
     else:
         screen.document(render(apply_lines(found, report, tables, seconds), screen.out))
     screen.event("change_summary", **summary(found), applied=sum(t.ok for t in tables))
@@ -186,7 +185,7 @@ def recover(
             raise typer.Exit(4)
         reports = tuple(work.recover(env, forget=forget))
     if format is DataFormat.JSON:
-        screen.document(json.dumps([_row(r) for r in reports], indent=2))
+        screen.json([_row(r) for r in reports])
     elif reports:
         screen.document(render(report_lines(reports), screen.out))
     elif not forget:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from difflib import get_close_matches
 from enum import Enum
 from importlib import import_module
+from textwrap import wrap
 from typing import Annotated, Any, Optional
 
 import typer
@@ -18,6 +18,9 @@ from instar.cli.options import DataFormat
 from instar.cli.screen import Color, Screen, use
 from instar.codes import CODES, CodeDoc
 from instar.errors import UsageError
+
+_WIDTH = 92
+_FIX = "What to do: "
 
 
 def explain(
@@ -34,7 +37,7 @@ def explain(
     chosen = CODES if all_ or code is None else {code.upper(): _found(code)}
     if format is DataFormat.JSON:
         rows = {k: {"title": d.title, "why": d.why, "fix": d.fix} for k, d in chosen.items()}
-        screen.document(json.dumps(rows, indent=2, ensure_ascii=False))
+        screen.json(rows)
     elif code is not None and not all_:
         screen.document(render(_page(code.upper(), chosen[code.upper()]), screen.out))
     else:
@@ -55,13 +58,11 @@ def _found(code: str) -> CodeDoc:
 
 
 def _page(code: str, doc: CodeDoc) -> list[Line]:
-    return [
-        [("bold", f"{code}: {doc.title}")],
-        [],
-        [("", doc.why)],
-        [],
-        [("cyan", "What to do: "), ("", doc.fix)],
-    ]
+    head: Line = [("bold", f"{code}: {doc.title}")]
+    why: list[Line] = [[("", line)] for line in wrap(doc.why, _WIDTH)]
+    first, *rest = wrap(doc.fix, _WIDTH - len(_FIX))
+    fix: list[Line] = [[("cyan", _FIX), ("", first)]]
+    return [head, [], *why, [], *fix, *([("", " " * len(_FIX) + line)] for line in rest)]
 
 
 class SchemaOf(Enum):
@@ -82,7 +83,7 @@ def schema(
         SchemaOf.PROJECT: jsonschema.project_schema,
         SchemaOf.MANIFEST: jsonschema.manifest_schema,
     }
-    use(Screen()).document(json.dumps(by[what](), indent=2))
+    use(Screen()).json(by[what]())
 
 
 class Shell(Enum):
@@ -114,7 +115,7 @@ def version(
     if verbose or format is DataFormat.JSON:
         found |= {"python": ".".join(map(str, sys.version_info[:3])), **_libraries()}
     if format is DataFormat.JSON:
-        screen.document(json.dumps(found, indent=2))
+        screen.json(found)
     else:
         screen.document("\n".join(f"{name} {text}" for name, text in found.items()))
 

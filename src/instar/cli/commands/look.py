@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -34,7 +33,7 @@ def diff(
         found = work.diff(left, right)
     match format:
         case DocumentFormat.JSON:
-            screen.document(json.dumps(diff_document(found), indent=2, ensure_ascii=False))
+            screen.json(diff_document(found))
         case DocumentFormat.MARKDOWN:
             screen.document(f"```diff\n{render(diff_lines(found), PLAIN)}\n```")
         case DocumentFormat.TEXT:
@@ -60,7 +59,7 @@ def history(
         events = tuple(work.history(env, table))
     if format is DataFormat.JSON:
         rows = [event_document(e) for e in events]
-        screen.document(json.dumps(rows, indent=2, ensure_ascii=False))
+        screen.json(rows)
     elif events:
         screen.document(render(history_lines(events), screen.out))
     else:

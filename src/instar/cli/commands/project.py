@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from enum import Enum
 from pathlib import Path
@@ -20,7 +19,8 @@ from instar.cli.reports import doctor_lines
 from instar.cli.sarif import findings_sarif
 from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.core.document import finding_document
-from instar.core.findings import Severity
+from instar.core.findings import Finding, Severity
+from instar.errors import InstarError
 
 
 class Kind(Enum):
@@ -68,7 +68,7 @@ def doctor(
         found = tuple(work.doctor(env))
     if format is DataFormat.JSON:
         rows = [{"name": d.name, "ok": d.ok, "detail": d.detail, "hint": d.hint} for d in found]
-        screen.document(json.dumps(rows, indent=2, ensure_ascii=False))
+        screen.json(rows)
     else:
         screen.document(render(doctor_lines(found), screen.out))
     raise typer.Exit(0 if all(d.ok for d in found) else 1)
@@ -87,19 +87,28 @@ def validate(
     Exits 3 when a finding is an error.
     """
     screen = use(Screen(color, quiet, 0, log_format))
-    with opened(project, screen) as (work, _):
-        found = tuple(work.validate(env))
+    code = 0
+    try:
+        with opened(project, screen) as (work, _):
+            found = tuple(work.validate(env))
+    except InstarError as error:
+        # A machine that asked for a document gets one, whatever is wrong with the files.
+        if format is FindingFormat.TEXT:
+            raise
+        code = error.exit_code
+        found = (Finding(error.code, Severity.ERROR, error.message, error.hint, where=error.where),)
     match format:
         case FindingFormat.JSON:
             rows = [finding_document(f) for f in found]
-            screen.document(json.dumps(rows, indent=2, ensure_ascii=False))
+            screen.json(rows)
         case FindingFormat.SARIF:
             screen.document(findings_sarif(found))
         case FindingFormat.TEXT:
             lines: list[Line] = [line for f in found for line in finding_lines(f)]
             end = f"Found {plural(len(found), 'finding')}." if found else "Everything is valid."
             screen.document(render([*lines, [("bold", end)]], screen.out))
-    raise typer.Exit(3 if any(f.severity is Severity.ERROR for f in found) else 0)
+    blocked = any(f.severity is Severity.ERROR for f in found)
+    raise typer.Exit(code or (3 if blocked else 0))
 
 
 def import_(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -49,7 +48,7 @@ def status(project: o.ProjectDir = Path("."), format: o.DataFormatOption = DataF
             "started": found.started,
             "log": str(found.log),
         }
-        screen.document(json.dumps({"running": found is not None, "server": told}, indent=2))
+        screen.json({"running": found is not None, "server": told})
     elif found is None:
         screen.document("No local Spark server runs for this project.")
     else:
