@@ -310,11 +310,14 @@ class Script:
     # --- what is said of columns ---
 
     def alter(self) -> None:
+        """As few statements as can be: each takes a column once, and never one within another."""
         rounds: list[list[tuple[Path, Modification]]] = []
         for change in self.paths.modified:
-            for number, mod in enumerate(self._actions(change)):
-                if number == len(rounds):
-                    rounds.append([])
+            for mod in self._actions(change):
+                busy = (tuple(path for path, _ in r) for r in rounds)
+                free = (n for n, paths in enumerate(busy) if not overlaps(paths, change.path))
+                number = next(free, len(rounds))
+                rounds[number:] = rounds[number:] or [[]]
                 rounds[number].append((change.path, mod))
         for actions in rounds:
             self._alter(actions)
