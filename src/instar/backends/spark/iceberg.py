@@ -42,9 +42,10 @@ class IcebergBackend(SparkBackend):
         numbers: dict[TableName, str] = {}
         for schema, wanted in by_schema(names).items():
             tables = set(self.reader.tables(schema))
-            views = set(self.reader.views(schema))
-            found |= {n: NotATable(n, "view") for n in wanted if n.name in views}
             there += [n for n in wanted if n.name in tables]
+            if rest := [n for n in wanted if n.name not in tables]:
+                views = set(self.reader.views(schema))
+                found |= {n: NotATable(n, "view") for n in rest if n.name in views}
             numbers |= {n: str(_next_old(n.name, tables)) for n in wanted}
         for name, metadata in self.reader.read(there).items():
             table = table_from_metadata(name, metadata)

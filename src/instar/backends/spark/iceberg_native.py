@@ -121,7 +121,11 @@ class Native:
         path = (*parent, old)
         title = f"rename {path_text(path)} to {path_text((new,))}"
         sql = ddl.rename_column(self.full, path, new)
-        self._step("rename", title, sql, renamed_table(self.now, path, new))
+        after = renamed_table(self.now, path, new)
+        if self._key_kept_as() == "property":
+            # A property does not follow; it is written anew at the end.
+            after = replace(after, primary_key=self.now.primary_key)
+        self._step("rename", title, sql, after)
 
     # --- columns that come and go ---
 

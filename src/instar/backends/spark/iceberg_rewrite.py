@@ -17,7 +17,6 @@ from instar.backends.spark.iceberg_metadata import (
     commits_since,
     current_snapshot,
     own_properties,
-    table_from_metadata,
 )
 from instar.backends.spark.iceberg_reader import Metadata
 from instar.backends.spark.iceberg_recreate import BRANCH, COPY_OF, VERIFIED
@@ -177,12 +176,10 @@ class Rewrite:
         for _ in range(_ROUNDS):
             if not self._catch_up(self.name):
                 break
-        self._unaltered(self.name)
         self._do("rename-old", ddl.rename_table(self.catalog, self.name, self.kept))
 
     def _put_in(self) -> None:
         try:
-            self._unaltered(self.kept)
             self._catch_up(self.kept)
         except OutcomeUnknown:
             raise
@@ -193,7 +190,9 @@ class Rewrite:
 
     def _catch_up(self, name: TableName) -> bool:
         """Brings the copy to the table's present snapshot; False when it is there already."""
-        source, copy = self._metadata(name), current_snapshot(self._metadata(self.aside))
+        both = self.reader.read([name, self.aside])
+        source, copy = both[name], current_snapshot(both[self.aside])
+        self._unaltered(source)
         now = current_snapshot(source)
         wish = str(now["snapshot-id"]) if now else _EMPTY
         holds = copy["summary"].get(_MARK) if copy else None
@@ -214,9 +213,8 @@ class Rewrite:
             self._verify(name, pinned)
         return True
 
-    def _unaltered(self, name: TableName) -> None:
-        now = table_from_metadata(name, self._metadata(name))
-        if now.extras["schema_id"] != self.step.data["schema_id"]:
+    def _unaltered(self, source: Metadata) -> None:
+        if str(source["current-schema-id"]) != self.step.data["schema_id"]:
             raise VerificationFailed(
                 "E420",
                 f"[{self.name}] somebody changed its columns while it was being copied",
