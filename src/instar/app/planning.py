@@ -10,7 +10,7 @@ from instar.backends.base import Backend, NotATable
 from instar.backends.registry import Engine
 from instar.core.checks import ProofResult
 from instar.core.findings import Finding, Severity
-from instar.core.plan import Cost, Rung, Status, TablePlan
+from instar.core.plan import Cost, Status, TablePlan
 from instar.core.planner import Draft, draft, finish
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
@@ -72,9 +72,8 @@ def _completed(
     sketch: Draft, backend: Backend, costs: Mapping[TableName, Cost], listener: Listener
 ) -> TablePlan:
     cost = costs.get(sketch.name, Cost())
-    hopeless = any(f.code == "F601" for f in sketch.findings) or sketch.job.rung is Rung.NEVER
     results: Sequence[ProofResult] = ()
-    if sketch.proofs and sketch.live is not None and not hopeless:
+    if sketch.proofs and sketch.provable:
         listener.progress(f"checking rows of {sketch.name}", 0, cost.rows)
         try:
             results = backend.prove(sketch.job, sketch.proofs)

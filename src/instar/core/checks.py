@@ -105,6 +105,7 @@ def proofs_for(changes: tuple[Change, ...], wanted: Wanted, fold: Fold) -> tuple
                 found.append(UniqueProof(name, columns))
             case _:
                 pass
+    found += _held(changes, wanted, fold)
     return tuple(dict.fromkeys(found))
 
 
@@ -119,12 +120,45 @@ def _added(
     return proofs if nullable else [*proofs, NotNullProof(path)]
 
 
+def _held(changes: tuple[Change, ...], wanted: Wanted, fold: Fold) -> list[Proof]:
+    """Keys and CHECKs that stay, over values that do not: '7' and '007' are one number."""
+    moved = {
+        fold(c.path[0])
+        for c in changes
+        if isinstance(c, ModifyColumn) and _moves_values(c, wanted, fold)
+    }
+    keys = [UniqueProof("primary key", wanted.table.primary_key, primary=True)]
+    proofs: list[Proof] = []
+    for constraint in wanted.table.constraints:
+        match constraint:
+            case Unique(name, columns):
+                keys.append(UniqueProof(name, columns))
+            case Check(name, expression) if any(m in fold(expression) for m in moved):
+                proofs.append(RowProof(name, expression))
+            case _:
+                pass
+    return [k for k in keys if moved & set(map(fold, k.columns))] + proofs
+
+
+def _moves_values(change: ModifyColumn, wanted: Wanted, fold: Fold) -> bool:
+    hint = wanted.hint(change.path, fold)
+    required = modification(change, Nullability)
+    if required and not required.new and hint.default is not None:
+        return True
+    typed = modification(change, TypeChange)
+    return typed is not None and (
+        hint.using is not None or promotion(typed.old, typed.new).verdict is not Verdict.LOSSLESS
+    )
+
+
 def _modified(change: ModifyColumn, wanted: Wanted, fold: Fold) -> list[Proof]:
     proofs: list[Proof] = []
     hint = wanted.hint(change.path, fold)
     if typed := modification(change, TypeChange):
         if hint.using is not None:
             proofs.append(ExpressionProof(change.path, hint.using, typed.new))
+            if not change.new.nullable:
+                proofs.append(NotNullProof(change.path))
         elif promotion(typed.old, typed.new).verdict is Verdict.CHECKED:
             proofs.append(CastProof(change.path, change.old_path, typed.old, typed.new))
     if (required := modification(change, Nullability)) and not required.new:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from instar.core.capabilities import Rules
 from instar.core.changes import (
     AddColumn,
+    AddConstraint,
     Change,
     ChangeClustering,
     ChangePartitioning,
@@ -31,7 +32,7 @@ from instar.core.plan import Capability, Cost, Job, Rung, Status, Step, TablePla
 from instar.core.policy import Policy
 from instar.core.projection import project
 from instar.core.schema import Table, TableName, Wanted
-from instar.core.types import bare, path_text, type_text, walk
+from instar.core.types import Path, bare, path_text, type_text, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,14 @@ class Draft:
     def name(self) -> TableName:
         return self.wanted.table.name
 
+    @property
+    def provable(self) -> bool:
+        """There are rows to look at, and the projection of them has a meaning."""
+        return self.live is not None and not any(f.code in _MEANINGLESS for f in self.findings)
+
+
+_MEANINGLESS = frozenset({"F104", "F108", "F601"})
+
 
 def draft(
     wanted: Wanted,
@@ -60,9 +69,10 @@ def draft(
 ) -> Draft:
     """Decide what happens to one table."""
     wanted, findings = rules.normalize(wanted, live)
+    changes = diff(live, wanted, rules.fold, done)
+    replaced = frozenset(c.constraint.name for c in changes if isinstance(c, AddConstraint))
     classified = tuple(
-        _decided(classify(change, wanted, rules.fold), live, policy)
-        for change in diff(live, wanted, rules.fold, done)
+        _decided(classify(change, wanted, rules.fold), live, policy, replaced) for change in changes
     )
     accepted = tuple(_placed(c.change, live, policy, rules) for c in classified if c.accepted)
     target = evolve(live, accepted)
@@ -72,7 +82,9 @@ def draft(
     said = (
         *findings,
         *_policy_findings(classified, live, wanted, policy),
-        *_rung_findings(accepted, able, policy, wanted.table.name),
+        *_open_renames(classified, wanted, rules.fold, done),
+        *_name_clashes(target, rules.fold),
+        *_rung_findings(accepted, able, policy, live, wanted, rules.fold),
     )
     projection = project(live, target, accepted, wanted, rules.fold) if live else ()
     job = Job(live, target, accepted, projection, wanted, rung, why)
@@ -96,9 +108,13 @@ def _placed(change: Change, live: Table | None, policy: Policy, rules: Rules) ->
     return change if free and not tracked else replace(change, after=None)
 
 
-def _decided(classified: Classified, live: Table | None, policy: Policy) -> Classified:
+def _decided(
+    classified: Classified, live: Table | None, policy: Policy, replaced: frozenset[str]
+) -> Classified:
     """What the policy lets through; the rest stays in the plan as seen and not done."""
     match classified.change:
+        case DropConstraint(constraint) if constraint.name in replaced:
+            return classified
         case DropColumn() | DropConstraint() | ChangePrimaryKey(_, ()):
             return replace(classified, accepted=policy.drops)
         case ChangeClustering(_, ()) | ChangePartitioning(_, ()):
@@ -197,17 +213,71 @@ def _unsaid_renames(classified: tuple[Classified, ...], table: TableName) -> Ite
                 )
 
 
-def _rung_findings(
-    accepted: tuple[Change, ...], able: list[Capability], policy: Policy, table: TableName
+def _open_renames(
+    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold, done: DoneRenames
 ) -> Iterator[Finding]:
+    """A declared rename whose old and new column are both live: whose values count is not ours to say."""
+    claims = {
+        (folded(path, fold)[:-1], fold(hint.renamed_from)): path
+        for path, hint in wanted.hints.items()
+        if hint.renamed_from and (folded(path, fold), fold(hint.renamed_from)) not in done
+    }
+    for item in classified:
+        if not isinstance(item.change, DropColumn):
+            continue
+        old = folded(item.change.path, fold)
+        heir = claims.get((old[:-1], old[-1]))
+        if heir is not None:
+            yield Finding(
+                "F107",
+                Severity.ERROR if item.accepted else Severity.WARNING,
+                f"[{wanted.table.name}] '{path_text(heir)}' is declared as renamed from "
+                f"'{path_text(item.change.path)}', but both are live.",
+                "Bring the values together and drop one of the two, or remove `renamed_from`.",
+                heir,
+            )
+
+
+def _name_clashes(target: Table, fold: Fold) -> Iterator[Finding]:
+    """A new name that a column which stays already has."""
+    seen: set[Path] = set()
+    for path, _ in walk(target.columns):
+        place = folded(path, fold)
+        if place in seen:
+            yield Finding(
+                "F108",
+                Severity.ERROR,
+                f"[{target.name}] there would be two columns '{path_text(path)}': the old one stays.",
+                "Drop the old one with --column-conflict drop, or choose another name.",
+                path,
+            )
+        seen.add(place)
+
+
+def _rung_findings(
+    accepted: tuple[Change, ...],
+    able: list[Capability],
+    policy: Policy,
+    live: Table | None,
+    wanted: Wanted,
+    fold: Fold,
+) -> Iterator[Finding]:
+    table = wanted.table.name
     for change, capability in zip(accepted, able, strict=True):
         path = getattr(change, "path", ())
         if capability.rung is Rung.NEVER:
             yield Finding("F601", Severity.ERROR, f"[{table}] {capability.why}.", None, path)
-        by_order = isinstance(change, ReorderColumns) or (
-            isinstance(change, AddColumn) and policy.reorders
-        )
-        if capability.rung is Rung.REWRITE and not policy.allow_rewrite and not by_order:
+        if capability.rung is not Rung.REWRITE:
+            continue
+        if live is not None and live.change_tracking:
+            yield Finding(
+                "F403",
+                Severity.ERROR,
+                f"[{table}] is change-tracked and is never rewritten: {capability.why}.",
+                "Turn change tracking off first, or leave this change out.",
+                path,
+            )
+        elif not policy.allow_rewrite and not _by_order(change, policy, wanted, fold):
             yield Finding(
                 "F501",
                 Severity.ERROR,
@@ -215,6 +285,14 @@ def _rung_findings(
                 "Pass --allow-rewrite to permit it.",
                 path,
             )
+
+
+def _by_order(change: Change, policy: Policy, wanted: Wanted, fold: Fold) -> bool:
+    """A rewrite for the sake of the order alone: `reorder` has asked for it."""
+    if isinstance(change, AddColumn):
+        moved = policy.reorders and change.after is not None
+        return moved and wanted.hint(change.path, fold).using is None
+    return isinstance(change, ReorderColumns)
 
 
 def finish(sketch: Draft, results: tuple[ProofResult, ...], cost: Cost, rules: Rules) -> TablePlan:
@@ -234,7 +312,7 @@ def finish(sketch: Draft, results: tuple[ProofResult, ...], cost: Cost, rules: R
         steps,
         sketch.live,
         sketch.job.target,
-        _normalized_columns(sketch),
+        _normalized_columns(sketch, rules.fold),
         sketch.wanted.origin,
         _renames(sketch, rules.fold),
     )
@@ -267,11 +345,11 @@ def _status(sketch: Draft, steps: tuple[Step, ...], blocked: bool) -> Status:
     return Status.CREATE if sketch.live is None else Status.CHANGE
 
 
-def _normalized_columns(sketch: Draft) -> tuple[str, ...]:
+def _normalized_columns(sketch: Draft, fold: Fold) -> tuple[str, ...]:
     """The column order of a tracked table, when the declared one differs from what it will be."""
     if sketch.live is None or not sketch.live.change_tracking:
         return ()
-    declared = [c.name for c in sketch.wanted.table.columns]
+    declared = [fold(c.name) for c in sketch.wanted.table.columns]
     order = [c.name for c in sketch.job.target.columns]
-    known = [name for name in order if name in declared]
+    known = [fold(name) for name in order if fold(name) in declared]
     return tuple(order) if known != declared else ()

@@ -80,8 +80,7 @@ class _Run:
         live = self.live()
         sketch = draft(wanted, live, self.backend.rules, policy or Policy(), done)
         results: Sequence[ProofResult] = ()
-        hopeless = any(f.code == "F601" for f in sketch.findings)
-        if sketch.proofs and not hopeless:
+        if sketch.proofs and sketch.provable:
             results = self.backend.prove(sketch.job, sketch.proofs)
             _every_proof_answered(sketch.proofs, results)
         cost = self.backend.measure([self.name]).get(self.name, Cost()) if live else Cost()
