@@ -73,9 +73,9 @@ def _case(text: str, file: str) -> Case:
             block = blocks.setdefault(line[:-1], [])
         elif line and not line.startswith("//"):
             block.append(line)
-    case.live, hints = _table(blocks["live"])
+    case.live, hints = read_table(blocks["live"])
     assert not hints, "what is live has no hints"
-    case.wanted = Wanted(*_table(blocks["wanted"]))
+    case.wanted = Wanted(*read_table(blocks["wanted"]))
     case.done = frozenset(_done(line) for line in blocks.get("done", []))
     case.changes = () if blocks["changes"] == ["nothing"] else tuple(blocks["changes"])
     return case
@@ -94,10 +94,11 @@ def _plain(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
-def _table(lines: list[str]) -> tuple[Table, dict[Path, Hint]]:
+def read_table(lines: list[str]) -> tuple[Table, dict[Path, Hint]]:
+    """A table and its hints, from the lines of a block."""
     table = Table(TableName("s", "t"), ())
     hints: dict[Path, Hint] = {}
-    for line in lines:
+    for line in map(str.strip, lines):
         if (found := _about_table(table, line)) is not None:
             table = found
             continue
