@@ -8,11 +8,12 @@ from typing import Any
 
 import duckdb
 
-from instar.backends.base import Backend, NotATable, RunContext
+from instar.backends.base import Backend, NotATable, Outcome, RunContext
 from instar.backends.duckdb.errors import not_opened, translated
 from instar.backends.duckdb.inspect import key_of, read_tables
 from instar.backends.duckdb.native import CHECK
 from instar.backends.duckdb.prove import prove
+from instar.backends.duckdb.replay import is_stuck, replay, shorten
 from instar.backends.duckdb.rewrite import OLD, run_rewrite
 from instar.backends.duckdb.rules import DuckDBRules
 from instar.core.checks import Proof, ProofResult
@@ -76,6 +77,7 @@ class DuckDBBackend(Backend):
             self._rollback()
             raise
         context.failpoint("committed")
+        shorten(self._cursor)
 
     def _statements(self, step: Step, context: RunContext) -> None:
         count = 0
@@ -104,6 +106,13 @@ class DuckDBBackend(Backend):
                 "they came after the plan, and nothing was changed",
                 hint="Plan again: the plan will show the rows.",
             )
+
+    def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
+        """A rewrite puts the old table aside in the transaction that swaps the new one in."""
+        if "recipe" not in step.data:
+            return super().outcome(step, before, memo)
+        aside = TableName(step.after.name.schema, memo.get("kept", ""))
+        return Outcome.DONE if self.inspect([aside]) else Outcome.NOT_DONE
 
     def interrupt(self) -> None:
         self._cursor.interrupt()
@@ -155,5 +164,15 @@ def open_duckdb(path: Path | str) -> DuckDBBackend:
     try:
         connection = duckdb.connect(str(path))
     except duckdb.Error as error:
-        raise not_opened(error, str(path)) from error
+        if not is_stuck(error):
+            raise not_opened(error, str(path)) from error
+        connection = _replayed(str(path))
     return DuckDBBackend(connection).own()
+
+
+def _replayed(path: str) -> duckdb.DuckDBPyConnection:
+    try:
+        replay(path)
+        return duckdb.connect(path)
+    except duckdb.Error as error:
+        raise not_opened(error, path) from error

@@ -30,7 +30,7 @@ def translated(error: duckdb.Error, statement: str) -> InstarError:
 def not_opened(error: duckdb.Error, path: str) -> EnvironmentProblem:
     """The database could not be opened."""
     text = str(error).strip()
-    if "lock" in text.lower():
+    if "could not set lock" in text.lower():
         return EnvironmentProblem(
             "E225",
             f"the database {path} is open in another process",
