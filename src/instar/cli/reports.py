@@ -10,6 +10,7 @@ from instar.cli.lines import Line, pad, width
 from instar.cli.numbers import plural, seconds_text
 from instar.cli.problems import error_lines
 from instar.cli.tree import plain_changes
+from instar.core.changes import CreateTable
 from instar.core.document import VERSION, change_document, fingerprint
 from instar.core.plan import Plan
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from instar.apply import TableReport
     from instar.state import Event
 
+_MARKS = {
+    "APPLIED": ("✓", "green"),
+    "NOTHING": ("✓", "dim"),
+    "FAILED": ("✗", "bold red"),
+    "SKIPPED": ("·", "dim"),
+}
 SAVE_CREDITS = "🤑 save credits — reorder your yml."
 
 
@@ -31,23 +38,34 @@ def apply_lines(
         lines += [[], [("bold", SAVE_CREDITS), ("dim", f"  {name}, change-tracked: paste this")]]
         lines += [[("", row)] for row in block.splitlines()]
     lines += [[("green", f"wrote {path}")] for path in report.written]
-    done, failed = sum(t.ok for t in tables), sum(not t.ok for t in tables)
-    took = seconds_text(seconds)
+    counts, took = _counts(tables), seconds_text(seconds)
     if not tables:
         quiet = f"Nothing to do: {plural(len(plan.tables), 'table')} as declared. ({took})"
         return [*lines, [("bold", quiet)]]
-    counts = [f"{plural(done, 'table')} done"] + ([f"{failed:,} failed"] if failed else [])
-    lines.append([("bold red" if failed else "bold", f"Apply: {', '.join(counts)} in {took}.")])
-    return lines
+    words = [f"{plural(counts['done'], 'table')} done"]
+    words += [
+        f"{counts[k]:,} {w}"
+        for k, w in (("failed", "failed"), ("skipped", "not begun"))
+        if counts[k]
+    ]
+    style = "bold red" if counts["failed"] else "bold"
+    return [*lines, [(style, f"Apply: {', '.join(words)} in {took}.")]]
+
+
+def _counts(tables: Sequence[TableReport]) -> dict[str, int]:
+    names = [t.result.name for t in tables]
+    failed, skipped = names.count("FAILED"), names.count("SKIPPED")
+    return {"done": len(names) - failed - skipped, "failed": failed, "skipped": skipped}
 
 
 def report_lines(reports: Sequence[TableReport]) -> list[Line]:
     lines: list[Line] = []
     for report in reports:
-        mark, style = ("✓", "green") if report.ok else ("✗", "bold red")
-        again = "resumed, " if report.resumed else ""
-        steps = f"{report.applied}/{report.total} steps, " if report.total else ""
-        told = f"  {report.result.value}  ({again}{steps}{seconds_text(report.seconds)})"
+        mark, style = _MARKS[report.result.name]
+        again = ["resumed"] if report.resumed else []
+        steps = [f"{report.applied}/{report.total} steps"] if report.total else []
+        took = [seconds_text(report.seconds)] if report.result.name != "SKIPPED" else []
+        told = f"  {report.result.value}  ({', '.join([*again, *steps, *took])})"
         lines.append([(style, f"{mark} "), ("bold", str(report.table)), ("", told)])
         lines += [[("dim", f"    note: {note}")] for note in report.notes]
         if report.error is not None:
@@ -67,11 +85,7 @@ def apply_document(
         "tables": [report_document(t) for t in tables],
         "columns_blocks": {str(name): block for name, block in report.blocks},
         "written": [str(path) for path in report.written],
-        "summary": {
-            "done": sum(t.ok for t in tables),
-            "failed": sum(not t.ok for t in tables),
-            "seconds": round(seconds, 3),
-        },
+        "summary": {**_counts(tables), "seconds": round(seconds, 3)},
     }
 
 
@@ -154,7 +168,10 @@ def diff_lines(found: Comparison) -> list[Line]:
                 [],
             ]
             continue
-        lines.append([("yellow", "~ "), ("bold", str(item.table))])
+        new = any(isinstance(c, CreateTable) for c in item.changes)
+        mark, said = ("+", f"  only in {found.right}") if new else ("~", "")
+        style = "green" if new else "yellow"
+        lines.append([(style, f"{mark} "), ("bold", str(item.table)), ("", said)])
         lines += [*plain_changes(item.changes), []]
     count = plural(len(found.tables), "table")
     end = f"Diff: {count} differ from {found.left} to {found.right}."
