@@ -4,7 +4,7 @@ A backend's tests bring a `Harness` and run `SCENARIOS` through `run_scenario`. 
 is named in a table of exceptions in those tests, each with the finding that says so.
 """
 
-from instar.testing.runner import NonConformance, Refused, run_scenario
+from instar.testing.runner import NonConformance, NotKept, Refused, run_scenario
 from instar.testing.scenario import Block, Harness, Scenario, emptied
 from instar.testing.scenarios import SCENARIOS
 
@@ -13,6 +13,7 @@ __all__ = [
     "Block",
     "Harness",
     "NonConformance",
+    "NotKept",
     "Refused",
     "Scenario",
     "emptied",

@@ -29,34 +29,44 @@ class Refused:
     reason: str
 
 
-def run_scenario(harness: Harness, scenario: Scenario, refused: Refused | None = None) -> TablePlan:
-    """Raises NonConformance unless the engine does what the scenario says, or refuses as allowed.
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """Another: the engine cannot keep what is wanted, says so by this finding, and the rows stay."""
 
-    The plan that was carried out (or blocked) comes back, for whoever asks which rung was taken.
-    """
+    code: str
+    reason: str
+
+
+Exceptional = Refused | NotKept
+
+
+def run_scenario(
+    harness: Harness, scenario: Scenario, exceptional: Exceptional | None = None
+) -> None:
+    """Raises NonConformance unless the engine does what the scenario says, or what is allowed instead."""
     run = _Run(harness, TableName(harness.schema, _slug(scenario.name)))
     made = run.plan(Wanted(scenario.live.named(run.name)))
-    if refused is not None and made.blocked:
-        run.must_block(made, Block(refused.code))
-        return made
+    if isinstance(exceptional, Refused) and made.blocked:
+        return run.must_block(made, Block(exceptional.code))
     run.must_not_block(made)
     run.carry_out(made)
     run.fill(scenario.rows)
     wanted = Wanted(scenario.wanted.named(run.name), scenario.hints)
     plan = run.plan(wanted, scenario.policy)
-    block = Block(refused.code) if refused is not None else scenario.block
-    if block is not None:
+    if isinstance(exceptional, NotKept):
+        run.must_say(plan, exceptional.code)
+    block = Block(exceptional.code) if isinstance(exceptional, Refused) else scenario.block
+    if block is not None and not isinstance(exceptional, NotKept):
         run.must_block(plan, block)
-        run.must_hold(scenario.rows, "a blocked plan touched the rows")
-        return plan
+        return run.must_hold(scenario.rows, "a blocked plan touched the rows")
     run.must_not_block(plan)
     run.carry_out(plan)
-    assert scenario.after is not None, f"{scenario.name} says neither rows nor a block"
-    run.must_hold(scenario.after, "the rows are not what they should be")
+    rows = scenario.rows if scenario.after is None else scenario.after
+    run.must_hold(rows, "the rows are not what they should be")
     again = run.plan(wanted, scenario.policy, plan.renames)
     if again.steps or again.blocked:
         raise NonConformance(f"planned again, there is still something to do: {_told(again)}")
-    return plan
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,10 @@ class _Run:
     def must_not_block(self, plan: TablePlan) -> None:
         if plan.blocked:
             raise NonConformance(f"blocked: {_told(plan)}")
+
+    def must_say(self, plan: TablePlan, code: str) -> None:
+        if code not in [f.code for f in plan.findings]:
+            raise NonConformance(f"{code} should be said: {_told(plan)}")
 
     def must_block(self, plan: TablePlan, block: Block) -> None:
         if plan.status is not Status.BLOCKED or plan.steps:

@@ -43,7 +43,7 @@ def required(name: str, type_: Type, *, default: str | None = None) -> Column:
 
 
 ID = c("id", INT)
-"""The first column of every scenario: witnesses name their rows by it."""
+"""The first column of every scenario."""
 
 
 def shape(
@@ -54,3 +54,10 @@ def shape(
 ) -> Shape:
     """A table that begins with `id`."""
     return Shape((ID, *columns), key, constraints, comment)
+
+
+def keyed(
+    *columns: Column, constraints: tuple[Constraint, ...] = (), comment: str | None = None
+) -> Shape:
+    """The same with `id` as its primary key: witnesses name their rows by it."""
+    return Shape((required("id", INT), *columns), ("id",), constraints, comment)

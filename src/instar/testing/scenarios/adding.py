@@ -21,6 +21,7 @@ from instar.testing.words import (
     WALL_CLOCK,
     c,
     dec,
+    keyed,
     required,
     shape,
 )
@@ -169,9 +170,9 @@ ADDING = (
     ),
     Scenario(
         "add a NOT NULL column whose fill is NULL in one row",
-        _PLAIN,
+        keyed(c("a", STRING)),
         (_ONE, _TWO),
-        shape(c("a", STRING), required("b", STRING)),
+        keyed(c("a", STRING), required("b", STRING)),
         hints={("b",): Hint(default="a")},
         block=Block("F203", 1, ("2",)),
     ),
@@ -191,9 +192,9 @@ ADDING = (
     ),
     Scenario(
         "add a column whose expression gives no value of its type",
-        _PLAIN,
+        keyed(c("a", STRING)),
         ({"id": 1, "a": "12"}, {"id": 2, "a": "twelve"}, {"id": 3, "a": None}),
-        shape(c("a", STRING), c("n", INT)),
+        keyed(c("a", STRING), c("n", INT)),
         hints={("n",): Hint(using="a")},
         block=Block("F202", 1, ("2",)),
     ),

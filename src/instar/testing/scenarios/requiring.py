@@ -5,7 +5,7 @@ from __future__ import annotations
 from instar.core.schema import Check, Hint, Unique
 from instar.core.types import struct
 from instar.testing.scenario import DROP, Block, Scenario
-from instar.testing.words import INT, STRING, c, required, shape
+from instar.testing.words import INT, STRING, c, keyed, required, shape
 
 _A = shape(c("a", STRING))
 _GOOD = ({"id": 1, "a": "x"}, {"id": 2, "a": "y"})
@@ -25,9 +25,9 @@ _NULLS = (
     ),
     Scenario(
         "make a column NOT NULL, with NULLs",
-        _A,
+        keyed(c("a", STRING)),
         _WITH_NULL,
-        shape(required("a", STRING)),
+        keyed(required("a", STRING)),
         block=Block("F203", 1, ("3",)),
     ),
     Scenario(
@@ -47,9 +47,9 @@ _NULLS = (
     ),
     Scenario(
         "make a field of a struct NOT NULL, with NULLs",
-        shape(c("s", struct(c("x", INT)))),
+        keyed(c("s", struct(c("x", INT)))),
         ({"id": 1, "s": {"x": 1}}, {"id": 2, "s": {"x": None}}),
-        shape(c("s", struct(required("x", INT)))),
+        keyed(c("s", struct(required("x", INT)))),
         block=Block("F203", 1, ("2",)),
     ),
 )
@@ -106,7 +106,7 @@ _KEYS = (
         shape(c("k", INT)),
         ({"id": 1, "k": 10}, {"id": 2, "k": None}),
         shape(required("k", INT), key=("k",)),
-        block=Block("F203", 1, ("2",)),
+        block=Block("F203", 1),
     ),
     Scenario(
         "change the primary key, clean",
@@ -158,9 +158,9 @@ _CONSTRAINTS = (
     ),
     Scenario(
         "add a check that a row fails",
-        _AMOUNT,
+        keyed(c("amount", INT)),
         ({"id": 1, "amount": 0}, {"id": 2, "amount": -1}, {"id": 3, "amount": None}),
-        shape(c("amount", INT), constraints=(_POSITIVE,)),
+        keyed(c("amount", INT), constraints=(_POSITIVE,)),
         block=Block("F302", 1, ("2",)),
     ),
     Scenario(

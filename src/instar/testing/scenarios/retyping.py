@@ -23,6 +23,7 @@ from instar.testing.words import (
     WALL_CLOCK,
     c,
     dec,
+    keyed,
     shape,
     varchar,
 )
@@ -55,9 +56,9 @@ def bad(name: str, old: Type, new: Type, good: Sequence[Any], broken: Sequence[A
     keys = tuple(str(first + i) for i in range(len(broken)))
     return Scenario(
         name,
-        shape(c("v", old)),
+        keyed(c("v", old)),
         rows,
-        shape(c("v", new)),
+        keyed(c("v", new)),
         block=Block("F201", len(broken), keys),
     )
 
