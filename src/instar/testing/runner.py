@@ -42,12 +42,16 @@ Exceptional = Refused | NotKept
 
 def run_scenario(
     harness: Harness, scenario: Scenario, exceptional: Exceptional | None = None
-) -> None:
-    """Raises NonConformance unless the engine does what the scenario says, or what is allowed instead."""
+) -> TablePlan:
+    """Raises NonConformance unless the engine does what the scenario says, or what is allowed instead.
+
+    The plan that was carried out (or blocked) comes back, for whoever asks which rung was taken.
+    """
     run = _Run(harness, TableName(harness.schema, _slug(scenario.name)))
     made = run.plan(Wanted(scenario.live.named(run.name)))
     if isinstance(exceptional, Refused) and made.blocked:
-        return run.must_block(made, Block(exceptional.code))
+        run.must_block(made, Block(exceptional.code))
+        return made
     run.must_not_block(made)
     run.carry_out(made)
     run.fill(scenario.rows)
@@ -58,7 +62,8 @@ def run_scenario(
     block = Block(exceptional.code) if isinstance(exceptional, Refused) else scenario.block
     if block is not None and not isinstance(exceptional, NotKept):
         run.must_block(plan, block)
-        return run.must_hold(scenario.rows, "a blocked plan touched the rows")
+        run.must_hold(scenario.rows, "a blocked plan touched the rows")
+        return plan
     run.must_not_block(plan)
     run.carry_out(plan)
     rows = scenario.rows if scenario.after is None else scenario.after
@@ -66,7 +71,7 @@ def run_scenario(
     again = run.plan(wanted, scenario.policy, plan.renames)
     if again.steps or again.blocked:
         raise NonConformance(f"planned again, there is still something to do: {_told(again)}")
-    return None
+    return plan
 
 
 @dataclass(frozen=True, slots=True)
