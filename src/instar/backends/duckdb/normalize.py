@@ -11,6 +11,7 @@ from instar.backends.duckdb.spelling import (
     BadExpression,
     binding_problem,
     canonical_type,
+    check_problem,
     default_problem,
     safe_text,
     spelled,
@@ -26,8 +27,10 @@ from instar.core.types import (
     Opaque,
     Path,
     Type,
+    bare,
     children,
     path_text,
+    walk,
     with_children,
 )
 
@@ -158,16 +161,17 @@ class _Normalizer:
                     except BadExpression as error:
                         self.bad(f"CHECK '{name}'", sql, str(error))
                         continue
-                    if problem := binding_problem(text, columns):
+                    if problem := check_problem(text, columns):
                         self.bad(f"CHECK '{name}'", sql, problem)
+                        continue
                     yield Check(name, text)
 
     def hint(self, path: Path, hint: Hint, table: Table, live: Table | None) -> Hint:
         """Migration helpers over the old row, safe to stand inside a statement."""
-        rows = live.columns if live is not None else ()
+        # Once it has done its work, what it was computed from may be gone.
+        rows = live.columns if live is not None and not _settled(path, table, live) else ()
         using = self._helper("_using", hint.using, path, rows)
         default = self._helper("_default", hint.default, path, rows)
-        del table
         return replace(hint, using=using, default=default)
 
     def _helper(
@@ -187,10 +191,40 @@ class _Normalizer:
             self.say("F607", Severity.ERROR, words, path, "Use a repeatable expression.")
             return "NULL"
         text = safe_text(sql, names)
-        if rows and (problem := binding_problem(text, rows)):
+        if pending and (problem := binding_problem(text, rows)):
             self.bad(what, sql, problem, path)
             return "NULL"
         return text
+
+
+def _settled(path: Path, table: Table, live: Table) -> bool:
+    """The column is there as it is wanted: its helpers have nothing to do."""
+    where = tuple(map(str.casefold, path))
+    ends = [
+        (bare(column.type), column.nullable)
+        for columns in (table.columns, live.columns)
+        for here, column in walk(columns)
+        if tuple(map(str.casefold, here)) == where
+    ]
+    return len(ends) == 2 and ends[0] == ends[1]
+
+
+def _pending(path: Path, table: Table, live: Table) -> bool:
+    """Whether a helper is still to be used: the column is not there yet, or not as it should be."""
+    new, old = _at(table.columns, path), _at(live.columns, path)
+    if new is None or old is None:
+        return True
+    return bare(new.type) != bare(old.type) or new.nullable != old.nullable
+
+
+def _at(columns: tuple[Column, ...], path: Path) -> Column | None:
+    found: Column | None = None
+    for part in path:
+        found = next((c for c in columns if c.name.casefold() == part.casefold()), None)
+        if found is None:
+            return None
+        columns = children(found.type)
+    return found
 
 
 def _spellings(wanted: Wanted, live: Table | None) -> Iterator[str]:
