@@ -121,6 +121,19 @@ CASES = (
         ),
         (row(1, a="y", b="x"), row(2, a="z", b=None)),
     ),
+    Case(
+        "swap in place",
+        table(ID, Column("a", String()), Column("b", String())),
+        (row(1, a="x", b="y"), row(2, a=None, b="z")),
+        wanted(
+            ID,
+            Column("a", String()),
+            Column("b", String()),
+            hints={("a",): Hint(renamed_from="b"), ("b",): Hint(renamed_from="a")},
+        ),
+        (row(1, a="y", b="x"), row(2, a="z", b=None)),
+        REORDER,
+    ),
     Case("widen", PLAIN, ROWS, wanted(ID, STATUS, Column("amount", Integer(64))), ROWS),
     Case(
         "text to number",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import pickle
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -66,7 +67,7 @@ class DuckDBWorld:
 WORLDS: dict[str, World] = {"memory": MemoryWorld(), "duckdb": DuckDBWorld()}
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened(world: World, root: Path) -> Iterator[Backend]:
     backend = world.open(root)
     try:
@@ -130,12 +131,13 @@ def serve() -> None:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-if __name__ == "__main__":
-    import importlib
-
-    for module in ("instar.backends.duckdb.engine",):
-        try:
+def preload() -> None:
+    """Import once, before any fork, what every child would import; DuckDB takes pandas if it is there."""
+    for module in ("instar.backends.duckdb.engine", "pandas"):
+        with contextlib.suppress(ImportError):
             importlib.import_module(module)
-        except ImportError:
-            traceback.print_exc()
+
+
+if __name__ == "__main__":
+    preload()
     serve()
