@@ -42,6 +42,7 @@ REPORTS = (
         ("the old table is kept as main.events__instar_old",),
     ),
     TableReport(TableName("main", "payments"), Result.SKIPPED, total=2),
+    TableReport(TableName("main", "one"), Result.NOTHING),
 )
 REPORT = ApplyReport(REPORTS, ((STREAM, BLOCK),), (Path("tables/other.yml"),))
 
@@ -62,7 +63,7 @@ def _diff_lines() -> list[Line]:
 PAGES = {
     "apply.txt": lambda: apply_lines(samples.everything(), REPORT, REPORTS, 81.04),
     "apply-nothing.txt": lambda: apply_lines(
-        samples.plan(samples.quiet("a")), ApplyReport(()), (), 0.2
+        samples.plan(samples.quiet("a")), ApplyReport(()), REPORTS[-1:], 0.2
     ),
     "doctor.txt": lambda: doctor_lines(
         (
@@ -85,10 +86,22 @@ def test_page_is_as_it_was_agreed(name: str) -> None:
 
 def test_apply_document() -> None:
     document = json.loads(json.dumps(apply_document(samples.everything(), REPORT, REPORTS, 1.5)))
-    assert [t["result"] for t in document["tables"]] == ["applied", "applied", "failed", "skipped"]
+    assert [t["result"] for t in document["tables"]] == [
+        "applied",
+        "applied",
+        "failed",
+        "skipped",
+        "nothing",
+    ]
     assert document["tables"][2]["error"]["code"] == "E210"
     assert document["columns_blocks"] == {"main.stream": BLOCK}
-    assert document["summary"] == {"done": 2, "failed": 1, "skipped": 1, "seconds": 1.5}
+    assert document["summary"] == {
+        "done": 2,
+        "unchanged": 1,
+        "failed": 1,
+        "skipped": 1,
+        "seconds": 1.5,
+    }
 
 
 def test_history_names_what_failed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,13 +34,13 @@ SAVE_CREDITS = "🤑 save credits — reorder your yml."
 def apply_lines(
     plan: Plan, report: ApplyReport, tables: Sequence[TableReport], seconds: float
 ) -> list[Line]:
-    lines: list[Line] = report_lines(tables)
+    lines: list[Line] = report_lines([t for t in tables if t.result.name != "NOTHING"])
     for name, block in report.blocks:
         lines += [[], [("bold", SAVE_CREDITS), ("dim", f"  {name}, change-tracked: paste this")]]
         lines += [[("", row)] for row in block.splitlines()]
-    lines += [[("green", f"wrote {path}")] for path in report.written]
+    lines += [[("green", f"wrote {os.path.relpath(path)}")] for path in report.written]
     counts, took = _counts(tables), seconds_text(seconds)
-    if not tables:
+    if not any(counts[k] for k in ("done", "failed", "skipped")):
         quiet = f"Nothing to do: {plural(len(plan.tables), 'table')} as declared. ({took})"
         return [*lines, [("bold", quiet)]]
     words = [f"{plural(counts['done'], 'table')} done"]
@@ -54,8 +55,8 @@ def apply_lines(
 
 def _counts(tables: Sequence[TableReport]) -> dict[str, int]:
     names = [t.result.name for t in tables]
-    failed, skipped = names.count("FAILED"), names.count("SKIPPED")
-    return {"done": len(names) - failed - skipped, "failed": failed, "skipped": skipped}
+    words = {"done": "APPLIED", "unchanged": "NOTHING", "failed": "FAILED", "skipped": "SKIPPED"}
+    return {word: names.count(name) for word, name in words.items()}
 
 
 def report_lines(reports: Sequence[TableReport]) -> list[Line]:

@@ -31,7 +31,7 @@ from instar.core.changes import (
 )
 from instar.core.classify import Classified, Safety
 from instar.core.schema import Check, Constraint, Table
-from instar.core.types import Array, Column, Map, Path, Struct, Type, name_text, type_text
+from instar.core.types import Array, Column, Map, Path, Struct, Type, children, name_text, type_text
 
 _MARKER_STYLES = {"+": "green", "~": "yellow", "-": "red", " ": "dim"}
 _SAFETY_STYLES = {
@@ -116,7 +116,7 @@ def _column_rows(
                 seen.add(parent)
                 yield Row("~", _lead(parent), _container(parent, live, target))
         seen.add(path)
-        yield from _rows(item, path)
+        yield from _rows(item, path, target)
 
 
 def _under_parents(placed: list[tuple[Path, Classified]]) -> list[tuple[Path, Classified]]:
@@ -169,10 +169,11 @@ def _lead(path: Path) -> str:
     return "  " * (len(path) - 1) + name_text(path[-1])
 
 
-def _rows(item: Classified, path: Path) -> Iterator[Row]:
+def _rows(item: Classified, path: Path, target: Table | None) -> Iterator[Row]:
     match item.change:
         case AddColumn(_, column, after):
-            yield _row(item, "+", _lead(path), column_text(column) + _after_text(after))
+            place = _after_text(_placed(path, after, target))
+            yield _row(item, "+", _lead(path), column_text(column) + place)
         case DropColumn(_, column):
             yield _row(item, "-", _lead(path), column_text(column))
         case ModifyColumn(_, _, _, _, modifications):
@@ -195,6 +196,18 @@ def _row(item: Classified, marker: str, lead: str, what: str) -> Row:
         "live order is kept" if isinstance(item.change, ReorderColumns) else "not declared; stays"
     )
     return Row(" ", lead, what, None, kept)
+
+
+def _placed(path: Path, after: str | None, target: Table | None) -> str | None:
+    """Where the column will really be: not every table can give it the place that is declared."""
+    if target is None:
+        return after
+    parent = target.column(path[:-1]) if path[:-1] else None
+    siblings = [c.name for c in (children(parent.type) if parent else target.columns)]
+    if path[-1] not in siblings:
+        return after
+    place = siblings.index(path[-1])
+    return None if place == len(siblings) - 1 else siblings[place - 1] if place else FIRST
 
 
 def _after_text(after: str | None) -> str:
