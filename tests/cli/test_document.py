@@ -147,6 +147,16 @@ def test_fingerprint_stays_while_rows_come_and_go() -> None:
     assert fingerprint(grown) == fingerprint(plan)
 
 
+def test_fingerprint_knows_a_table_that_is_left_alone_by_name_only() -> None:
+    """Whatever moved it would have given it steps."""
+    plan = samples.plan(samples.quiet("a"))
+    table = plan.tables[0]
+    assert table.live is not None
+    grown = replace(table.live, columns=(*table.live.columns, Column("extra", Integer(32))))
+    assert fingerprint(samples.plan(replace(table, live=grown, target=grown))) == fingerprint(plan)
+    assert fingerprint(samples.plan(samples.quiet("b"))) != fingerprint(plan)
+
+
 def test_sarif_names_file_line_and_rule() -> None:
     document = json.loads(plan_sarif(samples.everything()))
     assert document["version"] == "2.1.0"

@@ -14,9 +14,12 @@ from instar.cli.lines import render
 from instar.cli.markdown import plan_markdown
 from instar.cli.screen import PLAIN, Paint, to_ascii
 from instar.cli.text import apply_command, drift_text, plan_text, summary_line
+from instar.core.changes import AddColumn
+from instar.core.classify import Classified, Safety
 from instar.core.findings import Finding, Severity
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
+from instar.core.types import Column, Integer
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -82,6 +85,19 @@ def test_next_command_repeats_the_policy_and_the_tables() -> None:
     wanted = "instar apply 'sales.*' --env dev --column-conflict drop --allow-rewrite"
     assert text.splitlines()[-1] == f"Next: {wanted}"
     assert apply_command("dev", Policy()) == "instar apply --env dev"
+
+
+def test_a_new_column_is_shown_where_it_will_be() -> None:
+    """Declared in the middle of a change-tracked table, it comes last all the same."""
+    table = samples.tracked()
+    assert table.live is not None
+    added = AddColumn(("new",), Column("new", Integer(32)), after="a")
+    target = replace(table.live, columns=(*table.live.columns, added.column))
+    change = Classified(added, Safety.SAFE, "old rows read NULL")
+    last = replace(table, changes=(change,), target=target)
+    assert "after" not in plan_text(samples.plan(last), PLAIN)
+    free = replace(last, target=replace(target, columns=(target.columns[3], *target.columns[:3])))
+    assert "new  INT, first" in plan_text(samples.plan(free), PLAIN)
 
 
 def test_a_sealed_plan_names_its_file() -> None:
