@@ -172,6 +172,80 @@ CODES: dict[str, CodeDoc] = {
         "`instar init` never overwrites.",
         "Choose an empty folder, or remove the file that is named.",
     ),
+    # --- E15x models ---
+    "E150": CodeDoc(
+        "A model's frontmatter is broken",
+        "Between its two lines of `---` there must be YAML keys and values, and the second line of"
+        " dashes must be there.",
+        "Correct the line that is shown.",
+    ),
+    "E151": CodeDoc(
+        "A model's SQL cannot be read",
+        "The query is parsed in the dialect of the environment before anything runs.",
+        "Correct the place that is shown.",
+    ),
+    "E152": CodeDoc(
+        "A model is not exactly one SELECT",
+        "A model is one query; its result becomes the view or the table.",
+        "Keep one SELECT; put intermediate results into a WITH or a model of their own.",
+    ),
+    "E153": CodeDoc(
+        "Models read each other in a ring",
+        "A model cannot be built before it is built: neither directly nor through others.",
+        "Break the ring at the place that is shown.",
+    ),
+    "E154": CodeDoc(
+        "A reference names nothing",
+        "ref('name') takes the name of a model or of a declared table.",
+        "Correct the name; a table outside the project is named plainly, without ref().",
+    ),
+    "E155": CodeDoc(
+        "Two models for one table",
+        "A model's file name is the name of its table, whatever its folder and its case.",
+        "Rename one of the two files.",
+    ),
+    "E156": CodeDoc(
+        "A model and a manifest for one table",
+        "Only one of them can say what the table looks like.",
+        "Rename the model, or remove the manifest.",
+    ),
+    "E157": CodeDoc(
+        "A query returns two columns of one name",
+        "A table cannot have them both.",
+        "Give one of them another name with AS.",
+    ),
+    "E158": CodeDoc(
+        "A default or backfill cannot be used",
+        "It is not exactly one SQL expression, the engine does not understand it, or the engine would"
+        " read it differently from the dialect it was written in.",
+        "Write one expression that means the same on the engine.",
+    ),
+    "E159": CodeDoc(
+        "A default of the wrong type",
+        "The value does not fit the type that the query gives the column.",
+        "Change the default, or cast the column in the query.",
+    ),
+    "E160": CodeDoc(
+        "An incremental model does not say how",
+        "Exactly one of unique_key, partition_column and event_time_column is needed, and the query must"
+        " return the columns that it names.",
+        "Name the column, or return it from the query.",
+    ),
+    "E161": CodeDoc(
+        "Not available here",
+        "The materialization, or a Python model, is not available on this kind of environment (yet).",
+        "Choose another one.",
+    ),
+    "E162": CodeDoc(
+        "Settings for a model that does not exist",
+        "`models:` in instar.yml names a model without a file under models/.",
+        "Correct the name, or remove the entry.",
+    ),
+    "E163": CodeDoc(
+        "A Python model cannot be used",
+        "It must be valid Python with a function model(spark, refs) that returns a DataFrame.",
+        "Correct the place that is shown.",
+    ),
     # --- E2xx environment and engine ---
     "E201": CodeDoc(
         "Java is missing or too old",

@@ -1,0 +1,398 @@
+"""Models: every query under models/ with what is said about it, and the graph that they make."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from instar.core.schema import TableName
+from instar.errors import Location, ProjectError
+from instar.sources.expression import DIALECTS, BadExpression, check_expression
+from instar.sources.models_front import Said, project_settings, read_front, split
+from instar.sources.models_python import read_python
+from instar.sources.models_sql import BadQuery, Query, Read, parse_query
+from instar.sources.project import Environment, ProjectConfig
+from instar.sources.reading import suggestion
+from instar.sources.yamlfile import SourceFile
+
+FOLDER = "models"
+
+Materialization = Literal["view", "table", "incremental"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSaid:
+    """What is said about one output column; `places` by attribute."""
+
+    default: str | None = None
+    backfill: str | None = None
+    renamed_from: str | None = None
+    nullable: bool = True
+    places: Mapping[str, Location] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Incremental:
+    """One of three ways: merge by `unique_key`, replace partitions, or replace intervals."""
+
+    unique_key: tuple[str, ...] = ()
+    partition_column: str | None = None
+    event_time_column: str | None = None
+    granularity: str = "day"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        others = (self.partition_column, self.event_time_column)
+        return (*self.unique_key, *(c for c in others if c))
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One query and what becomes of it. `body` begins at character `offset` of the file."""
+
+    name: str
+    table: TableName
+    origin: str
+    materialization: Materialization
+    body: str
+    offset: int
+    query: Query
+    format: str = ""
+    strategy: str = "alter_and_backfill"
+    columns: Mapping[str, ColumnSaid] = field(default_factory=lambda: MappingProxyType({}))
+    incremental: Incremental | None = None
+    tags: tuple[str, ...] = ()
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False)
+    python: bool = False
+    file: SourceFile | None = field(default=None, compare=False, repr=False)
+
+    def locate(self, at: int | None) -> Location:
+        """A place in the body as a place in the file."""
+        assert self.file is not None
+        return place_in(self.file, None if at is None else self.offset + at)
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal exactly when the model would compute and keep the same."""
+        told = (
+            self.query.canonical,
+            self.materialization,
+            self.format,
+            repr(self.incremental),
+        )
+        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a name in a query means: a model, a declared table, or something outside the project."""
+
+    table: TableName
+    kind: Literal["model", "manifest", "outside"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """All models in graph order; `targets` says what each read of each model means."""
+
+    models: Mapping[str, Model]
+    targets: Mapping[str, tuple[tuple[Read, Target], ...]]
+    order: tuple[str, ...]
+
+    def upstream(self, name: str) -> tuple[Target, ...]:
+        return tuple(dict.fromkeys(t for _, t in self.targets[name]))
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """The models that a model reads."""
+        return tuple(t.name for t in self.upstream(name) if t.kind == "model")
+
+
+EMPTY = Models(MappingProxyType({}), MappingProxyType({}), ())
+
+
+def place_in(file: SourceFile, at: int | None) -> Location:
+    if at is None:
+        return file.location()
+    before = file.text[:at]
+    return file.location(before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1)
+
+
+def model_files(root: Path) -> list[Path]:
+    """The models of a project by name; hidden files and folders are not read."""
+    folder = root / FOLDER
+    if not folder.is_dir():
+        return []
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix in (".sql", ".py")
+        and path.is_file()
+        and not any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
+    )
+
+
+def load_models(
+    project: ProjectConfig, env: Environment, declared: Iterable[TableName] = ()
+) -> Models:
+    """Every model of the project for one environment, and what their queries mean."""
+    files = model_files(project.root)
+    settings = project_settings(project.root, project.models)
+    loader = _Loader(project, env, settings)
+    for path in files:
+        loader.add(path)
+    loader.check_entries()
+    return _Graph(loader.models, env, tuple(declared)).build()
+
+
+class _Loader:
+    def __init__(self, project: ProjectConfig, env: Environment, settings: Mapping[str, Said]):
+        self.root = project.root
+        self.env = env
+        self.dialect = DIALECTS[env.type]
+        self.settings = settings
+        self.models: dict[str, Model] = {}
+        self._folded: dict[str, Model] = {}
+
+    def add(self, path: Path) -> None:
+        file = SourceFile.read(path, self.root)
+        name = path.stem
+        twin = self._folded.get(name.casefold())
+        if twin is not None:
+            same = twin.name == name
+            what = (
+                f"two models are named '{name}'" if same else f"two models for the table '{name}'"
+            )
+            message = f"{what}: {twin.origin} and {file.name}"
+            raise ProjectError("E155", message, hint="Rename one.", where=file.location(1, 1))
+        model = self._python(file, name) if path.suffix == ".py" else self._sql(file, name)
+        self.models[name] = self._folded[name.casefold()] = model
+
+    def check_entries(self) -> None:
+        for name, said in self.settings.items():
+            if name not in self.models:
+                raise ProjectError(
+                    "E162",
+                    f"instar.yml has settings for the model '{name}', which does not exist",
+                    hint=suggestion(name, self.models, "There are") if self.models else None,
+                    where=said.places["entry"],
+                )
+
+    def _sql(self, file: SourceFile, name: str) -> Model:
+        front, begin = split(file)
+        said = read_front(file, front) if front is not None else Said()
+        body = file.text[begin:]
+        try:
+            query = parse_query(body, self.dialect)
+        except BadQuery as bad:
+            where = place_in(file, None if bad.at is None else begin + bad.at)
+            raise ProjectError(bad.code, str(bad), hint=bad.hint, where=where) from None
+        return self._model(file, name, said, body, begin, query)
+
+    def _python(self, file: SourceFile, name: str) -> Model:
+        if self.env.type != "spark":
+            raise ProjectError(
+                "E161",
+                f"a Python model runs on Spark only; '{self.env.name}' is {self.env.type}",
+                hint="Write it as SQL, or choose a Spark environment.",
+                where=file.location(1, 1),
+            )
+        front, query = read_python(file)
+        said = read_front(file, front) if front is not None else Said()
+        model = self._model(file, name, said, file.text, 0, query, python=True)
+        if model.materialization == "view":
+            where = model.places.get("materialization", file.location(1, 1))
+            raise ProjectError("E161", "a Python model cannot be a view", where=where)
+        return model
+
+    def _model(
+        self,
+        file: SourceFile,
+        name: str,
+        front: Said,
+        body: str,
+        begin: int,
+        query: Query,
+        *,
+        python: bool = False,
+    ) -> Model:
+        said = front.over(self.settings.get(name, Said()))
+        kind, incremental = _materialization(said, file)
+        columns = {n: self._column(n, c, said) for n, c in said.columns.items()}
+        return Model(
+            name=name,
+            table=TableName(self.env.schema, name),
+            origin=file.name,
+            materialization=kind,
+            body=body,
+            offset=begin,
+            query=query,
+            format=(said.values.get("format") or self.env.format) if self.env.format else "",
+            strategy=said.values.get("strategy", "alter_and_backfill"),
+            columns=MappingProxyType(columns),
+            incremental=incremental,
+            tags=tuple(said.values.get("tags", ())),
+            places=MappingProxyType(said.places),
+            python=python,
+            file=file,
+        )
+
+    def _column(self, name: str, values: Mapping[str, object], said: Said) -> ColumnSaid:
+        prefix = f"columns.{name}."
+        places = {k.removeprefix(prefix): v for k, v in said.places.items() if k.startswith(prefix)}
+        for key in ("default", "backfill"):
+            if key in values:
+                _one_expression(str(values[key]), f"the {key} of '{name}'", places.get(key))
+        return ColumnSaid(
+            default=_text(values.get("default")),
+            backfill=_text(values.get("backfill")),
+            renamed_from=_text(values.get("renamed_from")),
+            nullable=bool(values.get("nullable", True)),
+            places=places,
+        )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _one_expression(text: str, what: str, where: Location | None) -> None:
+    """It must be one expression in at least one of the two families; which one, the engine decides."""
+    problems: list[str] = []
+    for dialect in ("duckdb", "spark"):
+        try:
+            check_expression(text, dialect)
+            return
+        except BadExpression as error:
+            problems.append(str(error))
+    raise ProjectError(
+        "E158", f"{what}: {problems[0]}", hint="Write exactly one SQL expression.", where=where
+    )
+
+
+def _materialization(said: Said, file: SourceFile) -> tuple[Materialization, Incremental | None]:
+    kind = said.values.get("materialization", "table")
+    raw = said.values.get("incremental")
+    if raw is None:
+        if kind == "incremental":
+            raise ProjectError(
+                "E160",
+                "an incremental model must say how: 'incremental' is missing",
+                hint="One of unique_key, partition_column, event_time_column.",
+                where=said.places.get("materialization", file.location(1, 1)),
+            )
+        return kind, None
+    where = said.places.get("incremental")
+    if kind == "view":
+        raise ProjectError("E160", "a view cannot be incremental", where=where)
+    ways = [k for k in ("unique_key", "partition_column", "event_time_column") if raw.get(k)]
+    if len(ways) != 1:
+        told = "names none of" if not ways else "names more than one of"
+        raise ProjectError(
+            "E160",
+            f"'incremental' {told} unique_key, partition_column, event_time_column",
+            hint="Name exactly one.",
+            where=where,
+        )
+    if "granularity" in raw and ways[0] != "event_time_column":
+        raise ProjectError(
+            "E160",
+            "'granularity' belongs to event_time_column",
+            where=said.places.get("incremental.granularity", where),
+        )
+    return "incremental", Incremental(
+        tuple(raw.get("unique_key", ())),
+        raw.get("partition_column"),
+        raw.get("event_time_column"),
+        raw.get("granularity", "day"),
+    )
+
+
+class _Graph:
+    """Gives every name in every query its meaning, and the models an order."""
+
+    def __init__(
+        self, models: Mapping[str, Model], env: Environment, declared: tuple[TableName, ...]
+    ) -> None:
+        self.models, self.env = models, env
+        self.by_table = {_folded(m.table): m for m in models.values()}
+        self.manifests = {_folded(name): name for name in declared}
+
+    def build(self) -> Models:
+        for model in self.models.values():
+            self._no_collision(model)
+        targets = {
+            name: tuple((read, self._target(model, read)) for read in model.query.reads)
+            for name, model in self.models.items()
+        }
+        order = self._order(targets)
+        return Models(MappingProxyType(dict(self.models)), MappingProxyType(targets), order)
+
+    def _no_collision(self, model: Model) -> None:
+        if _folded(model.table) in self.manifests:
+            raise ProjectError(
+                "E156",
+                f"the model '{model.name}' has the name of the declared table {model.table}",
+                hint="Rename the model, or remove the manifest.",
+                where=model.locate(0),
+            )
+
+    def _target(self, model: Model, read: Read) -> Target:
+        schema = read.parts[-2] if len(read.parts) > 1 else self.env.schema
+        table = TableName(schema, read.name)
+        key = _folded(table)
+        found = self.by_table.get(key)
+        if found is not None:
+            return Target(found.table, "model", found.name)
+        if key in self.manifests:
+            name = self.manifests[key]
+            return Target(name, "manifest", name.name)
+        if read.by_ref:
+            known = [*self.models, *(t.name for t in self.manifests.values())]
+            raise ProjectError(
+                "E154",
+                f"ref('{read.name}'): there is no model or declared table of that name",
+                hint=suggestion(read.name, known, "There are"),
+                where=model.locate(read.start),
+            )
+        return Target(table, "outside", read.name)
+
+    def _order(self, targets: Mapping[str, tuple[tuple[Read, Target], ...]]) -> tuple[str, ...]:
+        """Parents first; among equals by name, so that the order is the same each time."""
+        done: dict[str, None] = {}
+        path: dict[str, None] = {}
+        for start in sorted(self.models):
+            stack: list[tuple[str, bool]] = [(start, False)]
+            while stack:
+                name, left = stack.pop()
+                if left:
+                    path.pop(name)
+                    done[name] = None
+                elif name not in done:
+                    path[name] = None
+                    stack.append((name, True))
+                    for read, target in reversed(targets[name]):
+                        if target.kind == "model" and target.name in path:
+                            raise self._cycle([*path], target.name, read)
+                        if target.kind == "model" and target.name not in done:
+                            stack.append((target.name, False))
+        return tuple(done)
+
+    def _cycle(self, path: list[str], again: str, read: Read) -> ProjectError:
+        last = self.models[path[-1]]
+        ring = [*path[path.index(again) :], again]
+        itself = len(ring) == 2
+        message = (
+            f"the model '{again}' reads itself" if itself else "models read each other in a ring"
+        )
+        told = message if itself else f"{message}: {' → '.join(ring)}"
+        hint = "Read what it is built from instead." if itself else "Break the ring at one place."
+        return ProjectError("E153", told, hint=hint, where=last.locate(read.start))
+
+
+def _folded(name: TableName) -> tuple[str, str]:
+    return name.schema.casefold(), name.name.casefold()

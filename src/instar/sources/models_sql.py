@@ -1,0 +1,190 @@
+"""A model's SQL: exactly one query, the tables it reads with their places in the text, its output names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_REF = re.compile(r"ref\s*\(\s*'((?:[^']|'')*)'\s*\)", re.IGNORECASE)
+_CALLS = ("ref",)
+_SPACES = ("", "smelt")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One table that the query names: its parts, whether by ref(), and where it stands in the text."""
+
+    parts: tuple[str, ...]
+    by_ref: bool
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query. `star`: its output has a star, so only the engine knows the names."""
+
+    reads: tuple[Read, ...]
+    outputs: tuple[str, ...]
+    star: bool
+    canonical: str
+
+
+class BadQuery(ValueError):
+    """Why the text is no model query; `at` is the offset in the text where that shows."""
+
+    def __init__(self, code: str, message: str, at: int | None = None, hint: str | None = None):
+        super().__init__(message)
+        self.code, self.at, self.hint = code, at, hint
+
+
+def parse_query(text: str, dialect: str) -> Query:
+    """The one SELECT of a model, or a `BadQuery`."""
+    tree = parsed(text, dialect)
+    reads = tuple(sorted(_reads(tree, text), key=lambda r: r.start))
+    outputs, star = _outputs(tree)
+    twice = next((n for n in outputs if _count(outputs, n) > 1), None)
+    if twice is not None:
+        raise BadQuery(
+            "E157",
+            f"the query returns two columns named '{twice}'",
+            _place_of(tree, twice),
+            "Give one of them another name with AS.",
+        )
+    return Query(reads, outputs, star, _squeezed(text))
+
+
+def _count(names: tuple[str, ...], name: str) -> int:
+    return sum(n.casefold() == name.casefold() for n in names)
+
+
+def parsed(text: str, dialect: str) -> exp.Query:
+    """The tree of exactly one query."""
+    import logging
+
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import ParseError, TokenError
+
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    try:
+        found = [t for t in sqlglot.parse(text, read=dialect) if t is not None]
+    except ParseError as error:
+        raise _unparsable(error, text) from None
+    except TokenError as error:
+        raise BadQuery("E151", f"the SQL cannot be read: {str(error).splitlines()[0]}") from None
+    found = [t for t in found if not isinstance(t, exp.Semicolon)]
+    if not found:
+        raise BadQuery("E152", "there is no query", 0, "Write one SELECT after the frontmatter.")
+    if len(found) > 1:
+        hint = "Keep one; intermediate results belong into a WITH or a model of their own."
+        raise BadQuery("E152", "there are two statements", _offset(found[1]), hint)
+    tree = found[0]
+    if not isinstance(tree, exp.Query):
+        raise BadQuery("E152", f"this is not a SELECT but {tree.key.upper()}", _offset(tree))
+    return tree
+
+
+def _unparsable(error: Any, text: str) -> BadQuery:
+    first = error.errors[0] if error.errors else {}
+    said = str(first.get("description") or "it is not SQL").rstrip(".").splitlines()[0]
+    if "missing for" in said:
+        said = "it ends too early or a part is missing"
+    line, column = first.get("line"), first.get("col")
+    at = None
+    if isinstance(line, int) and isinstance(column, int):
+        lines = text.splitlines(keepends=True)
+        end = sum(map(len, lines[: line - 1])) + column
+        at = max(0, end - len(str(first.get("highlight") or "")))
+    return BadQuery("E151", f"the SQL cannot be read: {said}", at)
+
+
+def _offset(tree: Any) -> int | None:
+    starts = [n.meta["start"] for n in tree.walk() if "start" in n.meta]
+    return min(starts, default=None)
+
+
+def _reads(tree: exp.Query, text: str) -> Iterator[Read]:
+    from sqlglot import exp
+    from sqlglot.optimizer.scope import traverse_scope
+
+    seen: set[int] = set()
+    for scope in traverse_scope(tree):
+        ctes = {name.casefold() for name in scope.cte_sources}
+        for table in scope.tables:
+            if id(table) in seen:
+                continue
+            seen.add(id(table))
+            inner = table.this
+            if isinstance(inner, exp.Anonymous):
+                if found := _by_ref(table, inner, text):
+                    yield found
+                continue
+            hidden = not table.db and table.name.casefold() in ctes
+            if isinstance(inner, exp.Identifier) and "start" in inner.meta and not hidden:
+                yield _by_name(table)
+
+
+def _by_ref(table: exp.Table, call: exp.Anonymous, text: str) -> Read | None:
+    space = table.db.casefold()
+    if str(call.this).casefold() not in _CALLS or space not in _SPACES:
+        return None
+    match = _REF.match(text, call.meta["start"])
+    if match is None:
+        raise BadQuery(
+            "E154", "ref() takes the name of one model in quotes", call.meta["start"], "ref('name')"
+        )
+    start = table.args["db"].meta["start"] if space else match.start()
+    return Read((match[1].replace("''", "'"),), True, start, match.end())
+
+
+def _by_name(table: exp.Table) -> Read:
+    parts = [p for p in table.parts if "start" in p.meta]
+    start = min(p.meta["start"] for p in parts)
+    end = max(p.meta["end"] for p in parts) + 1
+    return Read(tuple(p.name for p in parts), False, start, end)
+
+
+def _outputs(tree: exp.Query) -> tuple[tuple[str, ...], bool]:
+    """The names that the query itself gives; none where a star or an unnamed value stands."""
+    from sqlglot import exp
+
+    first = tree
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    if not isinstance(first, exp.Select):
+        return (), True
+    star = any(e.is_star for e in first.expressions)
+    names = tuple(e.alias_or_name for e in first.expressions if not e.is_star)
+    return tuple(n for n in names if n), star
+
+
+def _place_of(tree: exp.Query, name: str) -> int | None:
+    """Where the second column of that name stands."""
+    from sqlglot import exp
+
+    first = tree
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    same = [e for e in first.expressions if e.alias_or_name.casefold() == name.casefold()]
+    return _offset(same[1]) if len(same) > 1 else None
+
+
+_BLANKS = re.compile(
+    r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`)|(?:--[^\n]*|/\*.*?\*/|\s+)+""", re.DOTALL
+)
+
+
+def _squeezed(text: str) -> str:
+    """The text without what does not matter: comments and layout."""
+    told = _BLANKS.sub(lambda m: m[1] if m[1] is not None else " ", text)
+    return told.strip().rstrip("; ")

@@ -1,0 +1,304 @@
+"""models/: what a file says, what its names mean, and how bad input is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from instar.core.schema import TableName
+from instar.errors import ProjectError
+from instar.sources.models import Models, load_models
+from instar.sources.project import load_project
+
+PROJECT = """\
+name: shop
+environments:
+  dev: {type: duckdb, schema: main}
+  lake: {type: spark, schema: main}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "instar.yml").write_text(PROJECT)
+    (tmp_path / "models").mkdir()
+    return tmp_path
+
+
+def write(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = root / "models" / f"{name.replace('__', '/')}.sql"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def load(root: Path, env: str = "dev", declared: tuple[str, ...] = ()) -> Models:
+    config = load_project(root)
+    names = [TableName("main", name) for name in declared]
+    return load_models(config, config.environment(env), names)
+
+
+FULL = """\
+---
+materialization: incremental
+incremental:
+  event_time_column: at
+  granularity: hour
+schema_evolution:
+  strategy: full_refresh
+columns:
+  status:
+    default: "'pending'"
+  metadata:
+    default: "STRUCT_PACK(version := 1, active := TRUE)"
+    renamed_from: meta
+tags: [nightly, core]
+---
+
+SELECT at, status, metadata FROM smelt.ref('upstream')
+"""
+
+
+def test_everything_that_is_said_is_read(root: Path) -> None:
+    write(root, upstream="SELECT 1 AS at, 'x' AS status, 2 AS metadata", daily=FULL)
+    model = load(root).models["daily"]
+    assert model.materialization == "incremental"
+    assert model.incremental is not None
+    assert (model.incremental.event_time_column, model.incremental.granularity) == ("at", "hour")
+    assert model.strategy == "full_refresh"
+    assert model.tags == ("nightly", "core")
+    assert model.columns["status"].default == "'pending'"
+    assert model.columns["metadata"].renamed_from == "meta"
+    assert model.table == TableName("main", "daily")
+    assert model.query.outputs == ("at", "status", "metadata")
+
+
+def test_frontmatter_wins_over_instar_yml_and_that_over_the_environment(root: Path) -> None:
+    (root / "instar.yml").write_text(
+        PROJECT
+        + "models:\n"
+        + "  a: {format: parquet, schema_evolution: {strategy: full_refresh},"
+        + " columns: {x: {default: '1', backfill: '2'}}}\n"
+    )
+    write(root, a="---\nformat: iceberg\ncolumns: {x: {default: '9'}}\n---\nSELECT 1 AS x")
+    write(root, b="SELECT 1 AS x")
+    models = load(root, "lake").models
+    assert models["a"].format == "iceberg"
+    assert models["a"].strategy == "full_refresh"
+    assert (models["a"].columns["x"].default, models["a"].columns["x"].backfill) == ("9", "2")
+    assert models["b"].format == "delta"
+    assert models["b"].strategy == "alter_and_backfill"
+
+
+GRAPH = {
+    "by ref": "SELECT * FROM ref('up')",
+    "by smelt.ref": "SELECT * FROM smelt.ref( 'up' ) AS u",
+    "by name": "SELECT * FROM up",
+    "in another case": "SELECT * FROM UP",
+    "quoted": 'SELECT * FROM "up"',
+    "with its schema": "SELECT * FROM main.up",
+    "in a CTE": "WITH c AS (SELECT * FROM up) SELECT * FROM c",
+    "in a subquery": "SELECT * FROM (SELECT * FROM up) AS s",
+    "in a condition": "SELECT 1 AS x WHERE EXISTS (SELECT 1 FROM up)",
+    "in a set operation": "SELECT 1 AS x UNION ALL SELECT x FROM up",
+    "in a join": "SELECT a.x FROM outside AS a JOIN up ON a.x = up.x",
+    "inside a CTE of the same name": "WITH up AS (SELECT * FROM main.up) SELECT * FROM up",
+    "as a value": "SELECT (SELECT max(x) FROM up) AS x",
+}
+
+
+@pytest.mark.parametrize("query", GRAPH.values(), ids=GRAPH.keys())
+def test_the_graph_comes_from_the_query(root: Path, query: str) -> None:
+    write(root, up="SELECT 1 AS x", down=query)
+    models = load(root)
+    assert models.parents("down") == ("up",)
+    assert models.order.index("up") < models.order.index("down")
+
+
+HIDDEN = {
+    "a CTE shadows the model": "WITH up AS (SELECT 1 AS x) SELECT * FROM up",
+    "a CTE in another case": "WITH Up AS (SELECT 1 AS x) SELECT * FROM uP",
+    "an alias shadows the model": "SELECT up.x FROM outside AS up",
+    "a table of another schema": "SELECT * FROM raw.up",
+    "only in a text": "SELECT 'FROM up' AS x",
+    "only in a comment": "SELECT 1 AS x -- FROM ref('up')",
+}
+
+
+@pytest.mark.parametrize("query", HIDDEN.values(), ids=HIDDEN.keys())
+def test_what_is_not_the_model_is_no_edge(root: Path, query: str) -> None:
+    write(root, up="SELECT 1 AS x", down=query)
+    assert load(root).parents("down") == ()
+
+
+def test_a_manifest_and_a_table_outside_are_told_apart(root: Path) -> None:
+    write(
+        root, a="SELECT * FROM orders JOIN ref('orders') o2 USING (id) JOIN raw.events USING (id)"
+    )
+    kinds = {(str(t.table), t.kind) for t in load(root, declared=("orders",)).upstream("a")}
+    assert kinds == {("main.orders", "manifest"), ("raw.events", "outside")}
+
+
+def test_layout_and_comments_are_no_change_but_text_values_are(root: Path) -> None:
+    def fingerprint(query: str) -> str:
+        write(root, a=query)
+        return load(root).models["a"].fingerprint
+
+    first = fingerprint("SELECT 'a  b' AS x,\n  1 AS y -- note\n")
+    assert fingerprint("SELECT 'a  b' AS x, /* other */ 1 AS y;") == first
+    assert fingerprint("SELECT 'a b' AS x, 1 AS y") != first
+
+
+BAD = {
+    "frontmatter that never ends": ("---\nformat: delta\nSELECT 1 AS x", "E150", 1, "---"),
+    "frontmatter that is a list": ("---\n- a\n---\nSELECT 1 AS x", "E150", 2, "- a"),
+    "frontmatter that is not YAML": ("---\nformat: a: b\n---\nSELECT 1", "E150", 2, "format: a: b"),
+    "unknown key": ("---\nformt: delta\n---\nSELECT 1 AS x", "E103", 2, "formt: delta"),
+    "unknown materialization": (
+        "---\nmaterialization: tabel\n---\nSELECT 1 AS x",
+        "E111",
+        2,
+        "materialization: tabel",
+    ),
+    "dynamic table": (
+        "---\nmaterialization: dynamic_table\n---\nSELECT 1 AS x",
+        "E161",
+        2,
+        "materialization: dynamic_table",
+    ),
+    "unparsable SQL": (
+        "---\ntags: [a]\n---\n\nSELECT 1 AS x\nFROM WHERE\n",
+        "E151",
+        6,
+        "FROM WHERE",
+    ),
+    "two statements": ("SELECT 1 AS x;\nSELECT 2 AS y", "E152", 2, "SELECT 2 AS y"),
+    "no statement": ("---\ntags: [a]\n---\n", "E152", None, None),
+    "not a query": ("DELETE FROM t", "E152", 1, "DELETE FROM t"),
+    "reads itself": ("SELECT x\nFROM bad", "E153", 2, "FROM bad"),
+    "reads itself by ref": ("SELECT x\nFROM ref('bad')", "E153", 2, "FROM ref('bad')"),
+    "unknown ref": ("SELECT x\n  FROM ref('othr')", "E154", 2, "  FROM ref('othr')"),
+    "ref without a text": ("SELECT x FROM ref(other)", "E154", 1, "SELECT x FROM ref(other)"),
+    "two columns of one name": ("SELECT 1 AS x,\n  2 AS X", "E157", 2, "  2 AS X"),
+    "a backfill of two statements": (
+        "---\ncolumns:\n  x: {backfill: '1; 2'}\n---\nSELECT 1 AS x",
+        "E158",
+        3,
+        "  x: {backfill: '1; 2'}",
+    ),
+    "a default that is a query": (
+        "---\ncolumns:\n  x:\n    default: 'SELECT 1'\n---\nSELECT 1 AS x",
+        "E158",
+        4,
+        "    default: 'SELECT 1'",
+    ),
+    "incremental without a way": (
+        "---\nmaterialization: incremental\n---\nSELECT 1 AS x",
+        "E160",
+        2,
+        "materialization: incremental",
+    ),
+    "incremental with two ways": (
+        "---\nincremental: {unique_key: x, partition_column: x}\n---\nSELECT 1 AS x",
+        "E160",
+        2,
+        "incremental: {unique_key: x, partition_column: x}",
+    ),
+    "an incremental view": (
+        "---\nmaterialization: view\nincremental: {unique_key: x}\n---\nSELECT 1 AS x",
+        "E160",
+        3,
+        "incremental: {unique_key: x}",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD.keys())
+def test_bad_input_is_refused_with_its_place(
+    root: Path, case: tuple[str, str, int | None, str | None]
+) -> None:
+    text, code, line, shown = case
+    write(root, bad=text, other="SELECT 1 AS x")
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    error = raised.value
+    assert error.code == code
+    assert error.where is not None
+    assert error.where.file == "models/bad.sql"
+    if line is not None:
+        assert (error.where.line, error.where.text) == (line, shown)
+
+
+def test_a_ring_is_named_from_model_to_model(root: Path) -> None:
+    write(root, a="SELECT * FROM b", b="SELECT *\nFROM c", c="SELECT * FROM a")
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    assert raised.value.code == "E153"
+    assert "a → b → c → a" in raised.value.message
+
+
+@pytest.mark.parametrize("names", [("x__a", "y__a"), ("x__a", "y__A")], ids=["name", "table"])
+def test_two_models_for_one_table(root: Path, names: tuple[str, str]) -> None:
+    write(root, **dict.fromkeys(names, "SELECT 1 AS x"))
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    assert raised.value.code == "E155"
+    assert "models/x/a.sql" in raised.value.message
+
+
+def test_a_model_with_the_name_of_a_declared_table(root: Path) -> None:
+    write(root, orders="---\ntags: [a]\n---\nSELECT 1 AS x")
+    with pytest.raises(ProjectError) as raised:
+        load(root, declared=("Orders",))
+    assert raised.value.code == "E156"
+
+
+def test_settings_of_a_model_that_does_not_exist(root: Path) -> None:
+    (root / "instar.yml").write_text(PROJECT + "models:\n  dayly: {format: parquet}\n")
+    write(root, daily="SELECT 1 AS x")
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    assert (raised.value.code, raised.value.where and raised.value.where.line) == ("E162", 6)
+    assert raised.value.hint == "Did you mean 'daily'?"
+
+
+PYTHON = """\
+# ---
+# tags: [ml]
+# ---
+def model(spark, refs):
+    return refs["up"].join(refs("orders"), "id")
+"""
+
+
+def test_a_python_model_says_what_it_reads_without_being_run(root: Path) -> None:
+    write(root, up="SELECT 1 AS id")
+    (root / "models" / "scored.py").write_text(PYTHON)
+    models = load(root, "lake", declared=("orders",))
+    assert models.models["scored"].tags == ("ml",)
+    assert {t.name for t in models.upstream("scored")} == {"up", "orders"}
+
+
+BAD_PYTHON = {
+    "not Python": ("def model(spark, refs)\n    pass\n", "E163", 1),
+    "no function": ("x = 1\n", "E163", 1),
+    "wrong arguments": ("\ndef model(spark):\n    return spark\n", "E163", 2),
+    "unknown ref": ("def model(spark, refs):\n    return refs['nope']\n", "E154", 2),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PYTHON.values(), ids=BAD_PYTHON.keys())
+def test_a_bad_python_model(root: Path, case: tuple[str, str, int]) -> None:
+    text, code, line = case
+    (root / "models" / "bad.py").write_text(text)
+    with pytest.raises(ProjectError) as raised:
+        load(root, "lake")
+    assert (raised.value.code, raised.value.where and raised.value.where.line) == (code, line)
+
+
+def test_python_models_run_on_spark_only(root: Path) -> None:
+    (root / "models" / "scored.py").write_text(PYTHON)
+    with pytest.raises(ProjectError) as raised:
+        load(root, "dev", declared=("orders", "up"))
+    assert raised.value.code == "E161"
