@@ -11,20 +11,21 @@ from typing import Any
 from instar.backends.base import NotATable, Outcome, RunContext
 from instar.backends.spark import parquet_ddl as ddl
 from instar.backends.spark.base import SparkBackend
-from instar.backends.spark.catalog import entries, in_schema
+from instar.backends.spark.catalog import entries
 from instar.backends.spark.iceberg_recreate import NEXT_OLD, is_own
 from instar.backends.spark.parquet_capability import EXISTS, EXTERNAL, NEVER_OVERLAY
 from instar.backends.spark.parquet_files import FileReader
-from instar.backends.spark.parquet_normalize import partitions_first
+from instar.backends.spark.parquet_normalize import DECLARED, partitions_first
 from instar.backends.spark.parquet_recreate import REFUSED
-from instar.backends.spark.parquet_rewrite import Rewrite
+from instar.backends.spark.parquet_rewrite import Rewrite, refuse
 from instar.backends.spark.parquet_rules import ParquetRules
 from instar.backends.spark.types import columns_from_json
-from instar.backends.sql import quote_backtick
+from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.capabilities import Rules
 from instar.core.checks import Proof, ProofResult
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
+from instar.core.types import Column
 from instar.spark import SparkHandle
 
 _REWRITE = ("overlay", "copy", "swap")
@@ -51,15 +52,15 @@ class ParquetBackend(SparkBackend):
     def inspect(self, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
         """One statement a schema, then two questions a table that no job answers: the catalog does."""
         found: dict[TableName, Table | NotATable] = {}
-        numbers: dict[str, set[str]] = {}
+        olds: dict[str, set[str]] = {}
         for name, entry in entries(self.handle, self.catalog, names).items():
             if entry.is_view or entry.provider != self.provider:
                 kind = "view" if entry.is_view else f"{entry.provider or 'foreign'} table"
                 found[name] = NotATable(name, kind)
                 continue
-            if name.schema not in numbers:
-                numbers[name.schema] = self._names(name.schema)
-            found[name] = self._table(name, _next_old(name.name, numbers[name.schema]))
+            if name.schema not in olds:
+                olds[name.schema] = self._named(name.schema, "*__instar_old_*")
+            found[name] = self._table(name, _next_old(name.name, olds[name.schema]))
         return found
 
     def list_tables(self, schema: str) -> Sequence[TableName]:
@@ -82,6 +83,8 @@ class ParquetBackend(SparkBackend):
             Rewrite(self, step, context).run()
         elif step.kind == "create":
             self._create(step, context)
+        elif step.kind == "add":
+            self._add(step, context)
         else:
             super().run(step, context)
 
@@ -93,8 +96,9 @@ class ParquetBackend(SparkBackend):
     # --- what a rewrite asks ---
 
     def exist(self, names: Sequence[TableName]) -> list[bool]:
-        there = entries(self.handle, self.catalog, names)
-        return [name in there for name in names]
+        """Whether there is anything under these names, all of one schema."""
+        there = self._named(names[0].schema, "|".join(n.name for n in names))
+        return [name.name.lower() in there for name in names]
 
     def own_properties(self, name: TableName) -> dict[str, str]:
         said: dict[str, str] = self._described(name).get("table_properties", {})
@@ -122,8 +126,20 @@ class ParquetBackend(SparkBackend):
         self.handle.run(made.at(f"{said['Location'].rstrip('/')}/{folder}"))
         context.failpoint("create:stated")
 
-    def _names(self, schema: str) -> set[str]:
-        return {e.name.name for e in in_schema(self.handle, self.catalog, schema)}
+    def _named(self, schema: str, pattern: str) -> set[str]:
+        place = f"{quote_backtick(self.catalog)}.{quote_backtick(schema)}"
+        rows = self.handle.run(f"SHOW TABLES IN {place} LIKE {literal_spark(pattern)}")
+        return {row["tableName"].lower() for row in rows if not row["isTemporary"]}
+
+    def _add(self, step: Step, context: RunContext) -> None:
+        """A name that files already hold would bring back what was under it once."""
+        names = json.loads(step.data["new"])
+        location = self.entry(step.after.name).location
+        for schema in self.files.schemas(location, self.files.listed(location)):
+            held = {c.name.casefold() for c in schema}
+            if found := next((n for n in names if n.casefold() in held), None):
+                refuse(self, step.after.name, f"files already hold another '{found}'", context)
+        super().run(step, context)
 
     def _table(self, name: TableName, next_old: int) -> Table:
         said = self._described(name)
@@ -132,6 +148,7 @@ class ParquetBackend(SparkBackend):
         columns = columns_from_json(schema)
         properties: dict[str, str] = said.get("table_properties", {})
         partitions = tuple(said.get("partition_columns", ()))
+        declared = json.loads(properties.get(ddl.COLUMNS, "[]"))
         exists = [f["name"] for f in schema["fields"] if "EXISTS_DEFAULT" in f["metadata"]]
         extras = {
             "location": str(said["location"]),
@@ -139,10 +156,11 @@ class ParquetBackend(SparkBackend):
             EXISTS: ", ".join(exists),
             NEVER_OVERLAY: properties.get(REFUSED, ""),
             NEXT_OLD: str(next_old),
+            DECLARED: "yes" if declared or not partitions else "no",
         }
         return Table(
             name,
-            partitions_first(columns, partitions, str.casefold),
+            _in_order(columns, partitions, declared),
             self.provider,
             primary_key=tuple(json.loads(properties.get(ddl.PRIMARY_KEY, "[]"))),
             partition_by=partitions,
@@ -158,6 +176,15 @@ class ParquetBackend(SparkBackend):
         row = self.handle.run(f"DESCRIBE EXTENDED {self.place(name)} AS JSON")[0]
         said: dict[str, Any] = json.loads(row[0])
         return said
+
+
+def _in_order(
+    columns: tuple[Column, ...], partitions: tuple[str, ...], declared: list[str]
+) -> tuple[Column, ...]:
+    if not declared:
+        return partitions_first(columns, partitions, str.casefold)
+    place = {name: at for at, name in enumerate(declared)}
+    return tuple(sorted(columns, key=lambda c: place.get(c.name, len(place))))
 
 
 def _next_old(name: str, tables: set[str]) -> int:

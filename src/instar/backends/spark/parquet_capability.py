@@ -40,7 +40,7 @@ WRITERS = (
 )
 EXTERNAL, EXISTS, NEVER_OVERLAY = "external", "exists_defaults", "never_overlay"
 """In a live table's extras: its files outlive its definition; columns whose old rows read a default that is
-kept in the catalog alone; an earlier overlay found files that it must not read so."""
+kept in the catalog alone; an earlier run found files that must not be read so."""
 
 
 def rewrite(why: str) -> Capability:
@@ -101,11 +101,26 @@ def _add(change: AddColumn, live: Table, wanted: Wanted, fold: Fold) -> Capabili
         return rewrite(f"'{shown}' takes a value in rows that are there, and there is no UPDATE")
     if value is not None and not is_constant(value, change.column.type):
         return rewrite(f"'{shown}' takes a value that is no constant, and there is no UPDATE")
+    if reason := live.extras.get(NEVER_OVERLAY):
+        return rewrite(f"'{shown}' is new, and {reason}")
     if nested:
         return _overlay(f"ALTER cannot add the field '{shown}'", live)
     if change.after is not None:
         return _overlay(f"ALTER cannot place '{shown}'", live)
     return METADATA
+
+
+_LITERAL = (
+    exp.Literal,
+    # How the parser sees a doubled quote inside a text.
+    exp.Concat,
+    exp.Neg,
+    exp.Boolean,
+    exp.Cast,
+    exp.DataType,
+    exp.DataTypeParam,
+    exp.Paren,
+)
 
 
 def is_constant(expression: str, type_: Type) -> bool:
@@ -116,16 +131,7 @@ def is_constant(expression: str, type_: Type) -> bool:
         tree = parsed(expression)
     except NotOneExpression:
         return False
-    allowed = (
-        exp.Literal,
-        exp.Neg,
-        exp.Boolean,
-        exp.Cast,
-        exp.DataType,
-        exp.Paren,
-        exp.DataTypeParam,
-    )
-    return all(isinstance(node, allowed) for node in tree.walk())
+    return all(isinstance(node, _LITERAL) for node in tree.walk())
 
 
 def _modify(

@@ -13,6 +13,8 @@ from instar.core.types import Column
 
 OWN = "instar."
 PRIMARY_KEY = "instar.primary_key"
+COLUMNS = "instar.columns"
+"""The declared order of a partitioned table: Spark itself keeps partition columns behind all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ def definition(full: str, table: Table, more: Mapping[str, str] | None = None) -
     properties = {**table.properties, **(more or {})}
     if table.primary_key:
         properties[PRIMARY_KEY] = json.dumps(table.primary_key)
+    if table.partition_by:
+        properties[COLUMNS] = json.dumps([c.name for c in table.columns])
     head = f"CREATE TABLE {full} ({columns}) USING parquet"
     if partitions:
         head += f" PARTITIONED BY ({partitions})"

@@ -23,6 +23,8 @@ from instar.core.types import (
     with_children,
 )
 
+DECLARED = "declared_order"
+"""In a live table's extras: it knows the order in which it was declared."""
 _PLAIN = re.compile(r"\w+", re.ASCII)
 
 
@@ -47,7 +49,7 @@ class Normalizer:
         partitions = tuple(self._partition(entry, spelled) for entry in table.partition_by)
         kept = replace(
             table,
-            columns=partitions_first(columns, partitions, self.fold),
+            columns=self._ordered(columns, partitions),
             format="parquet",
             constraints=(),
             cluster_by=(),
@@ -56,6 +58,14 @@ class Normalizer:
             partition_by=partitions,
         )
         return replace(self.wanted, table=kept, hints=self.hints)
+
+    def _ordered(
+        self, columns: tuple[Column, ...], partitions: tuple[str, ...]
+    ) -> tuple[Column, ...]:
+        """As declared, unless the live table has an order of its own."""
+        if self.live is None or self.live.extras.get(DECLARED) == "yes":
+            return columns
+        return partitions_first(columns, self.live.partition_by or partitions, self.fold)
 
     def _table_level(self, table: Table) -> None:
         for name in (table.name.schema, table.name.name):
@@ -135,9 +145,9 @@ class Normalizer:
 def partitions_first(
     columns: tuple[Column, ...], partitions: tuple[str, ...], fold: Fold
 ) -> tuple[Column, ...]:
-    """Spark keeps partition columns behind all others, in partition order, wherever they are declared.
+    """Spark keeps partition columns behind all others, wherever they are declared.
 
-    Here they come first, so that a new column is at the end on both sides.
+    A table that does not say how it was declared has them first here: a new column is then the last.
     """
     by_name = {fold(c.name): c for c in columns}
     front = [by_name[fold(p)] for p in partitions if fold(p) in by_name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from instar.backends.base import NotATable, Outcome, RunContext, same_schema
 from instar.backends.spark import parquet_ddl as ddl
@@ -128,7 +128,7 @@ class Rewrite:
         wanted = tuple(c for c in made.columns if c.name not in made.partition_by)
         for schema in self.files.schemas(location, files):
             if wrong := next(misread(schema, wanted, new, str.casefold), None):
-                raise self._refused(wrong)
+                self._refuse(wrong)
 
     def _same_count(self) -> None:
         counts = [
@@ -137,17 +137,11 @@ class Rewrite:
         ]
         if counts[0] != counts[1]:
             words = f"{counts[1]:,} rows instead of {counts[0]:,} lie under its folder"
-            raise self._refused(words)
+            self._refuse(words)
 
-    def _refused(self, why: str) -> VerificationFailed:
-        """Said on the table too: the next plan takes the rewrite."""
+    def _refuse(self, why: str) -> NoReturn:
         self._do("clear", f"DROP TABLE {self._full(self.aside)}")
-        self._do("refuse", ddl.set_properties(self._full(self.name), {REFUSED: why}))
-        return VerificationFailed(
-            "E420",
-            f"[{self.name}] cannot be defined anew over its files: {why}",
-            hint="Nothing was changed. Plan again: the table will be rewritten instead.",
-        )
+        refuse(self.backend, self.name, why, self.context)
 
     def _verify(self, select: str) -> None:
         check = self.step.data["checksum"]
@@ -229,6 +223,17 @@ class Rewrite:
         self.context.failpoint(f"{self.step.kind}:{what}")
         self.handle.run(sql)
         self.context.failpoint(f"{self.step.kind}:{what}-done")
+
+
+def refuse(backend: ParquetBackend, name: TableName, why: str, context: RunContext) -> NoReturn:
+    """Said on the table too: the next plan takes the rewrite."""
+    context.failpoint("refuse:statement")
+    backend.handle.run(ddl.set_properties(backend.place(name), {REFUSED: why}))
+    raise VerificationFailed(
+        "E420",
+        f"[{name}] its files cannot be read under a new definition: {why}",
+        hint="Nothing was changed. Plan again: the table will be rewritten instead.",
+    )
 
 
 def _names(step: Step) -> list[TableName]:

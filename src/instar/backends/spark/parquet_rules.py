@@ -119,7 +119,8 @@ class _Native:
         for add, column in zip(adds, first, strict=True):
             table = evolve(table, (replace(add, column=column, after=None),))
         words = ", ".join(c.name for c in first)
-        yield self._step("add", f"add {words}", ddl.add_columns(self.full, first), table)
+        step = self._step("add", f"add {words}", ddl.add_columns(self.full, first), table)
+        yield replace(step, data={"new": json.dumps([c.name for c in first])})
         for add, column in zip(adds, first, strict=True):
             if column.default != add.column.default:
                 yield self._default(add.column.name, column.default, add.column.default)
