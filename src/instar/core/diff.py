@@ -92,6 +92,8 @@ def _columns(
     old_parent: Path,
     walk: _Walk,
 ) -> Iterator[Change]:
+    if live == wanted and not walk.hints:
+        return
     matched = match_columns(
         live, wanted, parent=parent, hints=walk.hints, fold=walk.fold, done=walk.done
     )

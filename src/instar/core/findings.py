@@ -11,6 +11,8 @@ from instar.errors import Location
 
 
 class Severity(Enum):
+    """An error blocks, a warning is worth a look, an info is worth knowing."""
+
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"

@@ -50,6 +50,8 @@ class Cost:
 
 
 class Status(Enum):
+    """What a plan means for one table."""
+
     CREATE = "create"
     CHANGE = "change"
     NO_CHANGE = "no_change"
@@ -95,6 +97,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
+    """What would happen to one table, what stands in the way, and how it is done."""
+
     table: TableName
     backend: str
     status: Status
@@ -115,6 +119,8 @@ class TablePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """What would happen to every table of an environment under a policy."""
+
     env: str
     policy: Policy
     tables: tuple[TablePlan, ...]

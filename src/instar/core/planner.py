@@ -70,6 +70,8 @@ def draft(
     """Decide what happens to one table."""
     wanted, findings = rules.normalize(wanted, live)
     changes = diff(live, wanted, rules.fold, done)
+    if live is not None and not changes:
+        return Draft(wanted, live, (), findings, _idle(live, wanted), (), ())
     replaced = frozenset(c.constraint.name for c in changes if isinstance(c, AddConstraint))
     classified = tuple(
         _decided(classify(change, wanted, rules.fold), live, policy, replaced) for change in changes
@@ -91,6 +93,10 @@ def draft(
     proofs = proofs_for(accepted, wanted, rules.fold) if live else ()
     lost = tuple(dict.fromkeys(note for c in able for note in c.irreversible))
     return Draft(wanted, live, classified, said, job, proofs, lost)
+
+
+def _idle(live: Table, wanted: Wanted) -> Job:
+    return Job(live, live, (), (), wanted, Rung.METADATA)
 
 
 def _able(change: Change, live: Table | None, wanted: Wanted, rules: Rules) -> Capability:

@@ -7,6 +7,8 @@ from enum import Enum
 
 
 class ColumnConflict(Enum):
+    """What to do where the declared columns and the live ones differ in order or number."""
+
     PRESERVE = "preserve"
     REORDER = "reorder"
     DROP = "drop"
