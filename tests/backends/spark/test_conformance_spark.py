@@ -1,0 +1,154 @@
+"""Delta, Iceberg and Parquet on Spark pass the conformance suite.
+
+A telling sample by default; INSTAR_ALL=1 runs every scenario, and each on an empty table too.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+
+from instar.backends.spark.base import SparkBackend
+from instar.backends.spark.delta import DeltaBackend
+from instar.backends.spark.iceberg import IcebergBackend
+from instar.backends.spark.parquet import ParquetBackend
+from instar.backends.spark.types import value_type
+from instar.backends.sql import literal_spark, quote_backtick
+from instar.core.schema import Table
+from instar.core.types import Array, Map, Struct, Type
+from instar.spark import SparkHandle
+from instar.testing import SCENARIOS, Scenario, emptied, run_scenario
+from instar.testing.runner import Exceptional
+
+pytestmark = pytest.mark.spark
+
+BACKENDS: dict[str, type[SparkBackend]] = {
+    "delta": DeltaBackend,
+    "iceberg": IcebergBackend,
+    "parquet": ParquetBackend,
+}
+
+SAMPLE = (
+    "add a column beside every type at its extremes",
+    "add a NOT NULL column with a fill",
+    "add a field to the structs of an array",
+    "drop a field of the values of a map",
+    "swap the names of two columns",
+    "rename a field inside a renamed struct",
+    "widen float to double in a struct",
+    "widen a decimal's precision and scale",
+    "narrow the elements of an array, out of range",
+    "text to decimal, bad",
+    "add a check, NULL passes",
+    "several changes at once, in a new order",
+    "split a column in two and drop it",
+    "change fields with odd names",
+)
+
+EXCEPTIONS: dict[str, dict[str, Exceptional]] = {
+    "delta": {},
+    "iceberg": {},
+    "parquet": {},
+}
+"""What a format cannot do, with the finding that says so."""
+
+
+def _chosen() -> list[Scenario]:
+    if os.environ.get("INSTAR_ALL"):
+        return [*SCENARIOS, *map(emptied, SCENARIOS)]
+    return [s for s in SCENARIOS if s.name in SAMPLE]
+
+
+class SparkHarness:
+    def __init__(self, backend: SparkBackend, schema: str) -> None:
+        self.backend = backend
+        self.schema = schema
+
+    def insert(self, table: Table, rows: Sequence[Any]) -> None:
+        """One statement, by name, every value with its type."""
+        selects = [
+            "SELECT "
+            + ", ".join(
+                f"{literal(row[c.name], c.type)} AS {quote_backtick(c.name)}" for c in table.columns
+            )
+            for row in rows
+        ]
+        place = self.backend.place(table.name)
+        self.backend.handle.run(f"INSERT INTO {place} BY NAME {' UNION ALL '.join(selects)}")
+
+    def rows(self, table: Table) -> list[dict[str, Any]]:
+        found = self.backend.handle.run(f"SELECT * FROM {self.backend.place(table.name)}")
+        return [plain(row, Struct(table.columns)) for row in found]
+
+
+def literal(value: Any, type_: Type) -> str:
+    """A Python value as Spark SQL of exactly that type."""
+    target = value_type(type_)
+    if value is None:
+        return f"CAST(NULL AS {target})"
+    match type_:
+        case Struct(fields):
+            parts = [f"{literal_spark(f.name)}, {literal(value[f.name], f.type)}" for f in fields]
+            return f"named_struct({', '.join(parts)})"
+        case Array(element):
+            inner = ", ".join(literal(v, element.type) for v in value)
+            return f"array({inner})" if value else f"CAST(array() AS {target})"
+        case Map(key, val):
+            pairs = [f"{literal(k, key.type)}, {literal(v, val.type)}" for k, v in value.items()]
+            return f"map({', '.join(pairs)})" if value else f"CAST(map() AS {target})"
+        case _:
+            return _scalar(value, target)
+
+
+def _scalar(value: Any, target: str) -> str:
+    match value:
+        case bytes():
+            return f"X'{value.hex()}'"
+        case datetime() | date():
+            return f"CAST('{value}' AS {target})"
+        case str():
+            return literal_spark(value)
+        case _:
+            return f"CAST('{value}' AS {target})"
+
+
+def plain(value: Any, type_: Type) -> Any:
+    """What Spark answers as plain Python values, structs by field name."""
+    if value is None:
+        return None
+    match type_:
+        case Struct(fields):
+            return {f.name: plain(v, f.type) for f, v in zip(fields, value, strict=True)}
+        case Array(element):
+            return [plain(v, element.type) for v in value]
+        case Map(key, val):
+            return {plain(k, key.type): plain(v, val.type) for k, v in value.items()}
+        case _:
+            return bytes(value) if isinstance(value, bytearray) else value
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def harness(request: pytest.FixtureRequest, spark: SparkHandle) -> Iterator[SparkHarness]:
+    backend = BACKENDS[request.param](spark)
+    schema = f"conformance_{uuid.uuid4().hex[:8]}"
+    place = f"{quote_backtick(backend.catalog)}.{quote_backtick(schema)}"
+    spark.run(f"CREATE SCHEMA {place}")
+    yield SparkHarness(backend, schema)
+    spark.run(f"DROP SCHEMA {place} CASCADE")
+
+
+@pytest.mark.parametrize("scenario", _chosen(), ids=str)
+def test_conformance(harness: SparkHarness, scenario: Scenario) -> None:
+    known = EXCEPTIONS[harness.backend.rules.name]
+    run_scenario(harness, scenario, known.get(scenario.name.removesuffix(", empty")))
+
+
+def test_every_name_in_the_tables_is_a_scenario() -> None:
+    names = {s.name for s in SCENARIOS}
+    assert set(SAMPLE) <= names
+    assert all(set(table) <= names for table in EXCEPTIONS.values())
