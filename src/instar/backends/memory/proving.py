@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from instar.backends.memory.convert import Lossy, convert
@@ -21,7 +21,7 @@ from instar.core.checks import (
 from instar.core.findings import Witness
 from instar.core.plan import Job
 from instar.core.schema import Table
-from instar.core.types import Struct, Type, children, path_text
+from instar.core.types import KEY, Map, Path, Struct, Type, children, path_text, walk
 
 
 def broken_rows(proof: Proof, job: Job, rows: Sequence[Row]) -> list[int]:
@@ -63,7 +63,12 @@ def _where(rows: Sequence[Row], test: Callable[[Row], bool]) -> list[int]:
 def _live_broken(proof: CastProof | ExpressionProof, live: Type, row: Row) -> bool:
     match proof:
         case CastProof(_, old_path, old, new):
-            return any(_lost(v, old, new) for v in values_at(row, live, old_path))
+            if any(_lost(v, old, new) for v in values_at(row, live, old_path)):
+                return True
+            # A struct field may be called `key` as well: only a map's own keys can clash.
+            holders = values_at(row, live, old_path[:-1])
+            maps = [m for m in holders if m is not None and old_path in map_keys(live)]
+            return any(_keys_clash(m, old, new) for m in maps)
         case ExpressionProof(_, sql, new):
             try:
                 value = evaluate(sql, row)
@@ -80,6 +85,17 @@ def _lost(value: Any, old: Type | None, new: Type) -> bool:
     except Lossy:
         return True
     return False
+
+
+def map_keys(type_: Type) -> set[Path]:
+    """The paths below a type that are keys of maps."""
+    assert isinstance(type_, Struct)
+    return {(*path, KEY) for path, column in walk(type_.fields) if isinstance(column.type, Map)}
+
+
+def _keys_clash(value: Mapping[Any, Any], old: Type, new: Type) -> bool:
+    """Two keys of one map that become the same key."""
+    return len({convert(k, new, old) for k in value}) < len(value)
 
 
 def _is_false(expression: str, row: Row) -> bool:
@@ -123,7 +139,7 @@ def witness(live: Table, proof: Proof, row: Row) -> Witness:
     found = {name: as_text(row[name]) for name in shown}
     if isinstance(proof, CastProof):
         values = values_at(row, Struct(live.columns), proof.old_path)
-        bad = next(v for v in values if _lost(v, proof.old, proof.new))
+        bad = next((v for v in values if _lost(v, proof.old, proof.new)), values)
         found[path_text(proof.old_path)] = as_text(bad)
     return found
 

@@ -29,7 +29,27 @@ _ROW = {"id": 1, **_VALUES}
 _FIELDS = struct(*(c(name, INT) for name in ODD_NAMES))
 _ADDED = "new `col.\"umn'"
 
+_PARTS = ("key", "value", "element")
+"""Names that paths also use for the parts of arrays and maps."""
+_PART_ROW = {"id": 1, "key": "7", "value": "8", "element": "9"}
+_PART_FIELDS = {"key": "7", "value": "8", "element": "9"}
+_PART_NUMBERS = {"key": 7, "value": 8, "element": 9}
+
 NAMING = (
+    Scenario(
+        "columns called key, value and element",
+        shape(*(c(name, STRING) for name in _PARTS)),
+        (_PART_ROW, {"id": 2, "key": None, "value": None, "element": None}),
+        shape(*(c(name, INT) for name in _PARTS)),
+        ({"id": 1, **_PART_NUMBERS}, {"id": 2, "key": None, "value": None, "element": None}),
+    ),
+    Scenario(
+        "fields called key, value and element",
+        shape(c("s", struct(*(c(name, STRING) for name in _PARTS)))),
+        ({"id": 1, "s": _PART_FIELDS}, {"id": 2, "s": None}),
+        shape(c("s", struct(*(c(name, INT) for name in _PARTS)))),
+        ({"id": 1, "s": _PART_NUMBERS}, {"id": 2, "s": None}),
+    ),
     Scenario(
         "add beside odd names",
         _ODD,
