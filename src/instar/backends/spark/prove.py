@@ -120,7 +120,8 @@ def predicate(job: Job, proof: Proof) -> str:
         case CastProof():
             assert job.live is not None
             found = live_predicate(dialect, job.live, proof)
-            if proof.old_path[-1] != KEY:
+            holder = job.live.column(proof.old_path[:-1])
+            if proof.old_path[-1] != KEY or holder is None or not isinstance(holder.type, Map):
                 return found
             return f"({found} OR {_key_clash(job, proof)})"
         case ExpressionProof():
