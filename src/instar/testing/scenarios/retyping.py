@@ -246,6 +246,13 @@ _NESTED = (
         [{"a": 1}, {}],
         [{"a": 1, "b": _BIG}],
     ),
+    bad(
+        "two keys of a map would become one",
+        map_of(STRING, INT),
+        map_of(INT, INT),
+        [{"7": 1, "8": 2}, {}],
+        [{"7": 1, "007": 2}],
+    ),
     Scenario(
         "narrow the elements of an array, clean",
         shape(c("v", array(BIGINT))),
