@@ -11,7 +11,7 @@ import duckdb
 from instar.backends.base import Backend, NotATable, Outcome, RunContext
 from instar.backends.duckdb.errors import not_opened, translated
 from instar.backends.duckdb.inspect import key_of, read_tables
-from instar.backends.duckdb.native import CHECK
+from instar.backends.duckdb.native import AFTER, BEFORE, CHECK
 from instar.backends.duckdb.prove import prove
 from instar.backends.duckdb.replay import is_stuck, replay, shorten
 from instar.backends.duckdb.rewrite import OLD, run_rewrite
@@ -91,6 +91,8 @@ class DuckDBBackend(Backend):
         if "recipe" in step.data:
             run_rewrite(step, execute, self._ask, self._ask_outside, context)
             return
+        for key in {BEFORE, AFTER} & step.data.keys():
+            context.memo[key] = self._content(step.data[key])
         for place, sql in enumerate(step.sql):
             execute(sql)
             if place == 0 and CHECK in step.data:
@@ -108,11 +110,23 @@ class DuckDBBackend(Backend):
             )
 
     def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
-        """A rewrite puts the old table aside in the transaction that swaps the new one in."""
+        """A rewrite puts the old table aside in its own transaction; after a swap the values tell."""
+        if BEFORE in step.data:
+            return self._swapped(step, memo)
         if "recipe" not in step.data:
             return super().outcome(step, before, memo)
         aside = TableName(step.after.name.schema, memo.get("kept", ""))
         return Outcome.DONE if self.inspect([aside]) else Outcome.NOT_DONE
+
+    def _swapped(self, step: Step, memo: Mapping[str, str]) -> Outcome:
+        if not {BEFORE, AFTER} <= memo.keys():
+            return Outcome.NOT_DONE
+        now = self._content(step.data[BEFORE])
+        told = {memo[BEFORE]: Outcome.NOT_DONE, memo[AFTER]: Outcome.DONE}
+        return told.get(now, Outcome.UNCLEAR)
+
+    def _content(self, sql: str) -> str:
+        return " ".join(str(part) for part in self._ask(sql)[0])
 
     def interrupt(self) -> None:
         self._cursor.interrupt()
@@ -128,6 +142,10 @@ class DuckDBBackend(Backend):
         """Closing the backend closes the connection too."""
         self._owned = True
         return self
+
+    def query(self, sql: str, *values: object) -> Rows:
+        """Any statement on the backend's own cursor, in its own transaction unless one is open."""
+        return self._ask(sql, *values)
 
     def _ask(self, sql: str, *values: object) -> Rows:
         return _guarded(sql, lambda: self._cursor.execute(sql, list(values)).fetchall())

@@ -226,7 +226,6 @@ _ALTER_ROOT = (
     Row(_in_check, Rung.REWRITE, "a CHECK names '{root}', and DuckDB cannot drop or change it"),
     Row(_in_index, Rung.REWRITE, "'{root}' is in an index, which goes only in its own transaction"),
     Row(_feeds_generated, Rung.REWRITE, "a generated column is computed from '{root}'"),
-    Row(_collated, Rung.REWRITE, "'{root}' has a collation, which a change of type would drop"),
     Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
     Row(_reads_changing, Rung.REWRITE, "an expression reads a column that changes its type too"),
     _UNIQUE_INDEX,

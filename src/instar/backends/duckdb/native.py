@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from instar.backends.base import same_schema
+from instar.backends.duckdb.content import content_sql
 from instar.backends.duckdb.create import comment_column, comment_table, names
 from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.spelling import bound_type, spelled
@@ -62,7 +64,7 @@ def native_step(job: Job) -> Step:
         destructive=bool(lost),
         reversible=not lost,
         confirm=confirm,
-        data={} if check is None else {CHECK: check},
+        data=native.contents() | ({} if check is None else {CHECK: check}),
     )
 
 
@@ -89,6 +91,8 @@ def _expressions(projection: Projection) -> Iterator[str]:
 
 CHECK = "check"
 """Step data: a query over committed rows that must count none once the first statement has run."""
+BEFORE, AFTER = "before", "after"
+"""Step data: queries for the content now and once the step is done, where the schema cannot tell."""
 
 
 class _Native:
@@ -125,6 +129,18 @@ class _Native:
         if not broken:
             return None
         return f"SELECT count(*) FROM {self.table} WHERE {' OR '.join(broken)}"
+
+    def contents(self) -> dict[str, str]:
+        """A swap of like columns leaves the schema as it was: only the values tell that it happened."""
+        if not same_schema(self.live, self.job.target):
+            return {}
+        columns = tuple(f.column.name for f in self.job.projection)
+        select = ", ".join(self.writer.select_list(self.job.projection))
+        projected = f"(SELECT {select} FROM {self.table}) AS projected"
+        return {
+            BEFORE: content_sql(columns, self.table),
+            AFTER: content_sql(columns, projected),
+        }
 
     def statements(self, *, guarded: bool) -> Iterator[str]:
         guard = _free("", {c.casefold() for c in (*self.names, *self.added)})

@@ -191,7 +191,7 @@ class _Normalizer:
             self.say("F607", Severity.ERROR, words, path, "Use a repeatable expression.")
             return "NULL"
         text = safe_text(sql, names)
-        if pending and (problem := binding_problem(text, rows)):
+        if rows and (problem := binding_problem(text, rows)):
             self.bad(what, sql, problem, path)
             return "NULL"
         return text
@@ -207,24 +207,6 @@ def _settled(path: Path, table: Table, live: Table) -> bool:
         if tuple(map(str.casefold, here)) == where
     ]
     return len(ends) == 2 and ends[0] == ends[1]
-
-
-def _pending(path: Path, table: Table, live: Table) -> bool:
-    """Whether a helper is still to be used: the column is not there yet, or not as it should be."""
-    new, old = _at(table.columns, path), _at(live.columns, path)
-    if new is None or old is None:
-        return True
-    return bare(new.type) != bare(old.type) or new.nullable != old.nullable
-
-
-def _at(columns: tuple[Column, ...], path: Path) -> Column | None:
-    found: Column | None = None
-    for part in path:
-        found = next((c for c in columns if c.name.casefold() == part.casefold()), None)
-        if found is None:
-            return None
-        columns = children(found.type)
-    return found
 
 
 def _spellings(wanted: Wanted, live: Table | None) -> Iterator[str]:

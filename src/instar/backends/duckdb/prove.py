@@ -30,11 +30,21 @@ from instar.core.findings import Witness
 from instar.core.plan import Job
 from instar.core.projection import FieldCarry, FromExpression
 from instar.core.schema import Table
-from instar.core.types import Column
+from instar.core.types import Column, children
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
 
 _FLAG, _KEY, _LIVE = "__instar_flag_", "__instar_key_", "__instar_live_"
+
+
+_TELLING = 5
+"""Columns that tell a row without a primary key."""
+
+
+def _telling(table: Table) -> Iterator[str]:
+    """The first plain columns; one that is called rowid hides the engine's own."""
+    plain = [c.name for c in table.columns if not children(c.type) and c.name.lower() != "rowid"]
+    yield from plain[:_TELLING]
 
 
 def prove(ask: Ask, job: Job, proofs: Sequence[Proof]) -> Sequence[ProofResult]:
@@ -54,7 +64,7 @@ class _Prover:
         fields = [f for f in job.projection if f.column.generated is None]
         self.dialect = DuckDBValues(known_types(self._with(fields, ()), job.live))
         self.fields = fields
-        self.keys = job.live.primary_key or ("rowid",)
+        self.keys = job.live.primary_key or ("rowid", *_telling(job.live))
 
     def _with(
         self, fields: Sequence[FieldCarry], proofs: Sequence[Proof]
@@ -80,16 +90,16 @@ class _Prover:
 
     def _source(self, proofs: Sequence[Proof]) -> str:
         """Every live row once: its keys, the live proofs as flags, and the row as it will be."""
-        parts = [f"CAST({self._key(k)} AS VARCHAR) AS {_KEY}{i}" for i, k in enumerate(self.keys)]
+        parts = [f"{self._key(k)} AS {_KEY}{i}" for i, k in enumerate(self.keys)]
         for place, proof in enumerate(proofs):
             if isinstance(proof, CastProof | ExpressionProof):
                 parts.append(f"{live_predicate(self.dialect, self.live, proof)} AS {_FLAG}{place}")
-                parts.append(f"CAST({self._live_value(proof)} AS VARCHAR) AS {_LIVE}{place}")
+                parts.append(f"{self._live_value(proof)} AS {_LIVE}{place}")
         parts += ValueWriter(self.dialect, trying=True).select_list(tuple(self.fields))
         return f"(SELECT {', '.join(parts)} FROM {self.table}) AS projected"
 
     def _key(self, key: str) -> str:
-        return quote_double(key) if self.live.primary_key else key
+        return key if key == "rowid" and not self.live.primary_key else quote_double(key)
 
     def _live_value(self, proof: CastProof | ExpressionProof) -> str:
         if isinstance(proof, CastProof):
@@ -121,8 +131,8 @@ class _Prover:
         labels = dict(self._labels(proof))
         keys = {key: f"{_KEY}{i}" for i, key in enumerate(self.keys)}
         shown = {**keys, **labels}
-        columns = ", ".join(shown.values())
-        order = ", ".join(keys.values())
+        columns = ", ".join(f"CAST({value} AS VARCHAR)" for value in shown.values())
+        order = ", ".join(keys.values()) if self.live.primary_key else f"{_KEY}0"
         if isinstance(proof, UniqueProof):
             on = " AND ".join(
                 f"g.{quote_double(c)} = projected.{quote_double(c)}" for c in proof.columns
@@ -143,13 +153,13 @@ class _Prover:
             case ExpressionProof(path):
                 yield path[0], f"{_LIVE}0"
             case NotNullProof(path):
-                yield path[0], f"CAST(projected.{quote_double(path[0])} AS VARCHAR)"
+                yield path[0], f"projected.{quote_double(path[0])}"
             case UniqueProof(_, columns):
                 for column in columns:
-                    yield column, f"CAST(projected.{quote_double(column)} AS VARCHAR)"
+                    yield column, f"projected.{quote_double(column)}"
             case RowProof(_, expression):
                 names = tuple(c.name for c in self.target.columns)
                 for column in sorted(spelled(expression, names).columns):
-                    yield column, f"CAST(projected.{quote_double(column)} AS VARCHAR)"
+                    yield column, f"projected.{quote_double(column)}"
             case EmptyProof():
                 return

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from instar.backends.base import RunContext
+from instar.backends.duckdb.content import content_sql
 from instar.backends.duckdb.create import comments, names, table_body
 from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.native import known_types
@@ -25,6 +26,7 @@ from instar.core.changes import DropColumn, ModifyColumn, Rename, modification
 from instar.core.plan import Job, Rung, Step
 from instar.core.projection import FromExpression
 from instar.core.schema import Table, TableName
+from instar.core.types import String
 from instar.errors import EngineError, VerificationFailed
 
 Execute = Callable[[str], None]
@@ -97,7 +99,9 @@ def _recipe(job: Job) -> Recipe:
     writer = ValueWriter(DuckDBValues(known_types(fields, job.live)))
     dropped = {c.path[0] for c in job.changes if isinstance(c, DropColumn) and len(c.path) == 1}
     name = qualified(target.name)
-    collations = {renames.get(c, c): text for c, text in facts.collations}
+    texts = {c.name for c in target.columns if isinstance(c.type, String)}
+    named = {renames.get(c, c): text for c, text in facts.collations}
+    collations = {c: text for c, text in named.items() if c in texts}
     schema = quote_double(target.name.schema)
     return Recipe(
         body=table_body(target, collations),
@@ -151,16 +155,6 @@ def _script(recipe: Recipe, name: TableName, new: str, old: str, guard: str) -> 
 def _copy(recipe: Recipe, name: TableName, new: str) -> str:
     into = f"{_beside(name, new)} ({names(recipe.columns)})"
     return f"INSERT INTO {into} SELECT {', '.join(recipe.select)} FROM {qualified(name)}"
-
-
-def content_sql(columns: tuple[str, ...], source: str) -> str:
-    """Rows and a checksum that does not depend on their order.
-
-    The hash of a value tells NULL from '' at any depth; its text tells -0.0 from 0.0.
-    """
-    parts = [p for c in columns for p in (quote_double(c), f"CAST({quote_double(c)} AS VARCHAR)")]
-    row = f"hash({', '.join(parts)})" if parts else "1"
-    return f"SELECT count(*), COALESCE(sum({row}), 0) FROM {source}"
 
 
 def run_rewrite(

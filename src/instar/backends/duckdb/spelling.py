@@ -191,6 +191,18 @@ def binding_problem(sql: str, columns: tuple[Column, ...]) -> str | None:
     return None
 
 
+def check_problem(sql: str, columns: tuple[Column, ...]) -> str | None:
+    """Why DuckDB would not take a CHECK on these columns, where that is certain."""
+    try:
+        declared = ", ".join(f"{quote_double(c.name)} {type_sql(c.type)}" for c in columns)
+        _ask(f"CREATE OR REPLACE TEMP TABLE scratch ({declared}, CHECK ({sql}))")
+    except (duckdb.CatalogException, KeyError):
+        return None
+    except duckdb.Error as error:
+        return _first_line(error)
+    return None
+
+
 def default_problem(sql: str, type_: Type) -> str | None:
     """Why a constant default does not fit its column."""
     try:

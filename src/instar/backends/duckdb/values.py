@@ -35,9 +35,11 @@ class DuckDBValues:
         return f"list_transform({value}, lambda {var}: {body})"
 
     def map_map(self, value: str, key: str, val: str, key_body: str, val_body: str) -> str:
+        """A key that cannot be cast is NULL where casts are tried; no map holds it."""
         keys = f"list_transform(map_keys({value}), lambda {key}: {key_body})"
         values = f"list_transform(map_values({value}), lambda {val}: {val_body})"
-        return f"CASE WHEN {value} IS NULL THEN NULL ELSE map({keys}, {values}) END"
+        bad = f"list_contains(list_transform({keys}, lambda {key}: {key} IS NULL), TRUE)"
+        return f"CASE WHEN {value} IS NULL OR {bad} THEN NULL ELSE map({keys}, {values}) END"
 
     def any_in_array(self, value: str, var: str, predicate: str) -> str:
         return f"COALESCE(len(list_filter({value}, lambda {var}: {predicate})) > 0, FALSE)"

@@ -1,0 +1,122 @@
+"""Connections: files, locks, interruption, errors in words, and many tables at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from backends.duckdb.world import T, World, want
+from instar.backends.base import NotATable
+from instar.backends.duckdb.backend import DuckDBBackend, open_duckdb
+from instar.core.plan import Rung, Step
+from instar.core.schema import Table, TableName
+from instar.core.types import Column, Integer
+from instar.errors import EngineError, EnvironmentProblem, Interrupted
+
+INT = Integer(32)
+
+HOLD = """
+import duckdb, sys
+held = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_file_that_another_process_holds_is_named_with_a_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "held.duckdb"
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(EnvironmentProblem) as caught:
+            open_duckdb(path)
+        holder.communicate()
+    assert caught.value.code == "E225"
+    assert caught.value.hint is not None
+    open_duckdb(path).close()
+
+
+def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    path.write_text("not a database, but long enough to be looked at " * 200)
+    with pytest.raises(EnvironmentProblem) as caught:
+        open_duckdb(path)
+    assert caught.value.code == "E226"
+
+
+def test_closing_twice_is_fine_and_lets_go_of_the_file(tmp_path: Path) -> None:
+    backend = open_duckdb(tmp_path / "a.duckdb")
+    backend.close()
+    backend.close()
+    duckdb.connect(str(tmp_path / "a.duckdb")).close()
+
+
+def test_the_given_connection_keeps_its_own_time_zone() -> None:
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'Asia/Tokyo'")
+    backend = DuckDBBackend(connection)
+    backend.close()
+    assert connection.execute("SELECT current_setting('TimeZone')").fetchall() == [("Asia/Tokyo",)]
+
+
+def test_a_refused_statement_is_shown_and_rolled_back(world: World) -> None:
+    world.sql("CREATE TABLE t (a INT)")
+    live = world.live()
+    assert live is not None
+    statements = ("ALTER TABLE t ADD COLUMN b INT", "ALTER TABLE t ADD COLUMN b INT")
+    step = Step("main.t/1", "alter", Rung.METADATA, "twice", statements, live)
+    plan = world.plan(want(Column("a", INT), Column("b", INT)))
+    with pytest.raises(EngineError) as caught:
+        world.run(type(plan)(**{f: getattr(plan, f) for f in plan.__slots__} | {"steps": (step,)}))
+    assert caught.value.code == "E220"
+    assert statements[1] in caught.value.message
+    assert world.live() == live
+
+
+def test_an_interrupt_stops_what_runs(world: World) -> None:
+    timer = threading.Timer(0.3, world.backend.interrupt)
+    timer.start()
+    with pytest.raises(Interrupted):
+        world.backend._ask("SELECT sum(a.i * b.i) FROM range(1000000) a (i), range(1000000) b (i)")
+    timer.join()
+    assert world.backend.list_tables("main") == []
+
+
+def test_a_view_is_not_a_table(world: World) -> None:
+    world.sql("CREATE VIEW t AS SELECT 1 AS a")
+    assert world.backend.inspect([T]) == {T: NotATable(T, "view")}
+    assert world.backend.list_tables("main") == []
+
+
+def test_many_tables_are_read_in_a_handful_of_queries(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = ", ".join(f"c{i} STRUCT(a INT, b DECIMAL(10,2)[])" for i in range(20))
+    names = [TableName("main", f"t{i}") for i in range(100)]
+    for name in names:
+        world.sql(f"CREATE TABLE {name.name} ({columns}, k INT PRIMARY KEY, CHECK (k > 0))")
+    asked: list[str] = []
+    honest = world.backend._ask
+
+    def listening(sql: str, *values: object) -> list[tuple[object, ...]]:
+        asked.append(sql)
+        return honest(sql, *values)
+
+    monkeypatch.setattr(world.backend, "_ask", listening)
+    found = world.backend.inspect(names)
+    assert len(asked) <= 5
+    assert sorted(found) == sorted(names)
+    assert all(isinstance(t, Table) and len(t.columns) == 21 for t in found.values())
+    assert world.backend.inspect([]) == {}
+
+
+def test_rows_are_measured(world: World) -> None:
+    world.sql("CREATE TABLE t AS SELECT * FROM range(1234)")
+    missing = TableName("main", "none")
+    assert {n: c.rows for n, c in world.backend.measure([T, missing]).items()} == {T: 1234}
