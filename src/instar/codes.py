@@ -2,7 +2,8 @@
 
 E1xx files of the project · E2xx environment and engine · E3xx state, lock, journal ·
 E4xx plan and apply · F1xx columns · F2xx values in the rows · F3xx keys and constraints ·
-F4xx order and change tracking · F5xx cost and what cannot be undone · F6xx what an engine cannot keep.
+F4xx order and change tracking · F5xx cost and what cannot be undone · F6xx what an engine cannot keep ·
+F7xx models.
 """
 
 from __future__ import annotations
@@ -246,6 +247,11 @@ CODES: dict[str, CodeDoc] = {
         "It must be valid Python with a function model(spark, refs) that returns a DataFrame.",
         "Correct the place that is shown.",
     ),
+    "E164": CodeDoc(
+        "Settings for a column that the query does not return",
+        "`columns` of a model names a column that is not among the query's output.",
+        "Correct the name, or return the column.",
+    ),
     # --- E2xx environment and engine ---
     "E201": CodeDoc(
         "Java is missing or too old",
@@ -373,6 +379,51 @@ CODES: dict[str, CodeDoc] = {
         "A table is in the way",
         "A rewrite builds its copy under a name of its own, and somebody else's table has it.",
         "Rename or drop the table that the message names, then try again.",
+    ),
+    "E251": CodeDoc(
+        "PostgreSQL cannot be reached",
+        "No connection could be made: the server is down, the address is wrong, or the user and password"
+        " are not accepted.",
+        "Look at `url`, or host, port, database and user, and where the password comes from.",
+    ),
+    "E252": CodeDoc(
+        "A privilege is missing",
+        "PostgreSQL lets only the owner of a table change it; a recreation also needs CREATE on its"
+        " schema.",
+        "Connect as the owner, or as a member of its role, and grant what the message names.",
+    ),
+    "E253": CodeDoc(
+        "A lock was not granted",
+        "Another transaction holds the table. Instar waits a few seconds and tries again some times, so"
+        " that nobody queues behind it for long; then it gives up.",
+        "End the transaction that holds it (pg_stat_activity, pg_locks), then run the command again.",
+    ),
+    "E254": CodeDoc(
+        "PostgreSQL refused a statement",
+        "The statement failed; its transaction was rolled back. The message holds the SQLSTATE and"
+        " PostgreSQL's own words.",
+        "Mend the cause and run the command again.",
+    ),
+    "E255": CodeDoc(
+        "The PostgreSQL server is too old",
+        "Proofs need functions that came with PostgreSQL 16.",
+        "Upgrade the server.",
+    ),
+    "E256": CodeDoc(
+        "A recreated table differs from its source",
+        "Before the swap, counts and checksums of every chunk were compared, and some keys differ. The"
+        " copy was dropped; the table is as it was.",
+        "Report it with the plan as JSON.",
+    ),
+    "E257": CodeDoc(
+        "The connection to PostgreSQL was lost",
+        "The server went away while a statement ran; it may have been committed.",
+        "Run the command again: it looks at the table first and never repeats blindly.",
+    ),
+    "E258": CodeDoc(
+        "An earlier recreation has not ended",
+        "The tables were swapped, but foreign keys may still wait for their validation.",
+        "Run `instar recover`, which finishes it.",
     ),
     "E227": CodeDoc(
         "Rows came after the plan that it would lose",
@@ -659,5 +710,35 @@ CODES: dict[str, CodeDoc] = {
         "A rewrite is verified by computing values again, so what fills rows may not be random or"
         " depend on the clock.",
         "Use an expression that depends on the old row alone.",
+    ),
+    # --- F7xx models ---
+    "F701": CodeDoc(
+        "A model's table must be recomputed",
+        "The change cannot be made in the table without losing or guessing values, or the engine cannot"
+        " make it in place: a column goes, a type gets narrower, a type has no migration.",
+        "Pass --allow-full-refresh to recompute the table from its query (for a removed column alone,"
+        " --allow-column-removal drops just that), or change the query so that the type stays.",
+    ),
+    "F702": CodeDoc(
+        "A model does not compile",
+        "The engine's analyser was asked about the tables as they will be after this plan, and does not"
+        " accept the query. Where a change of this plan took away what it names, that is said.",
+        "Change the query together with what it reads.",
+    ),
+    "F703": CodeDoc(
+        "A model cannot be analysed",
+        "A model that it reads does not compile.",
+        "Mend that model first.",
+    ),
+    "F704": CodeDoc(
+        "A column that goes is read elsewhere",
+        "Models or views that the message names read the column; they break or lose it.",
+        "Change the readers first, or keep the column.",
+    ),
+    "F705": CodeDoc(
+        "What a change reaches",
+        "The columns downstream that are computed from the changed one, through views, models and"
+        " manifests to the last table.",
+        "Look at them; nothing need be done.",
     ),
 }

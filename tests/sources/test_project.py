@@ -122,7 +122,7 @@ HEAD = "name: x\nenvironments:\n"
         (HEAD + "  e: duckdb\n", "E104", 3, "must be a mapping"),
         (HEAD + "  e: {schema: s}\n", "E106", 3, "'type' is missing"),
         (HEAD + "  e: {type: sprak}\n", "E109", 3, "Did you mean 'spark'?"),
-        (HEAD + "  e: {type: postgres}\n", "E109", 3, "not available yet"),
+        (HEAD + "  e: {type: bigquery}\n", "E109", 3, "not available yet"),
         (HEAD + "  e:\n    type: duckdb\n    databse: x\n", "E103", 5, "Did you mean 'database'?"),
         (HEAD + "  e: {type: duckdb}\n  e: {type: duckdb}\n", "E105", 4, "'e' stands twice"),
         (HEAD + "  e:\n    type: spark\n    format: detla\n", "E111", 5, "Did you mean 'delta'?"),

@@ -60,6 +60,7 @@ class _Entry:
 OPENERS: Mapping[str, _Entry] = {
     "spark": _Entry("instar.backends.spark.engine"),
     "duckdb": _Entry("instar.backends.duckdb.engine"),
+    "postgres": _Entry("instar.backends.postgres.engine", extra="postgres"),
     "snowflake": _Entry("instar.backends.snowflake.engine", extra="snowflake"),
 }
 """Each module has `open_engine(settings, note) -> Engine`."""
@@ -70,6 +71,7 @@ RULES: Mapping[tuple[str, str], str] = {
     ("spark", "iceberg"): "instar.backends.spark.iceberg_rules:IcebergRules",
     ("spark", "parquet"): "instar.backends.spark.parquet_rules:ParquetRules",
     ("duckdb", ""): "instar.backends.duckdb.rules:DuckDBRules",
+    ("postgres", ""): "instar.backends.postgres.rules:PostgresRules",
     ("snowflake", ""): "instar.backends.snowflake.rules:SnowflakeRules",
 }
 """The pure half of each backend, for what needs no engine."""
@@ -80,7 +82,9 @@ def rules_for(type_: str, format_: str) -> Rules:
     where = RULES.get((type_, format_)) or RULES.get((type_, ""))
     if where is None:
         formats = ", ".join(f for t, f in RULES if t == type_)
-        raise ProjectError("E114", f"format '{format_}' is not one of this environment's: {formats}")
+        raise ProjectError(
+            "E114", f"format '{format_}' is not one of this environment's: {formats}"
+        )
     module, _, name = where.partition(":")
     rules: Rules = getattr(importlib.import_module(module), name)()
     return rules
@@ -90,7 +94,9 @@ def open_engine(settings: EngineSettings, note: Note) -> Engine:
     """Open the engine of an environment; drivers are imported only now."""
     entry = OPENERS.get(settings.type)
     if entry is None:
-        raise ProjectError("E115", f"no engine of type '{settings.type}'; there are {', '.join(OPENERS)}")
+        raise ProjectError(
+            "E115", f"no engine of type '{settings.type}'; there are {', '.join(OPENERS)}"
+        )
     try:
         module = importlib.import_module(entry.module)
     except ModuleNotFoundError as error:

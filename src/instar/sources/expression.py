@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlglot import exp
 
-DIALECTS = {"spark": "spark", "duckdb": "duckdb", "snowflake": "snowflake"}
+DIALECTS = {
+    "spark": "spark",
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "snowflake": "snowflake",
+}
 """By the type of environment."""
 
 _WORDS_OF_ENGINES = ("CURRENT_", "LOCALTIME", "SESSION_", "SYSDATE", "USER")

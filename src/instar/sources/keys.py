@@ -45,15 +45,17 @@ class Key:
 Keys = Mapping[str, Key]
 
 FORMATS = ("delta", "iceberg", "parquet")
-ENGINES = ("spark", "duckdb", "snowflake")
-PLANNED_ENGINES = ("ducklake", "postgres", "dsql", "clickhouse", "bigquery")
+ENGINES = ("spark", "duckdb", "postgres", "snowflake")
+PLANNED_ENGINES = ("ducklake", "dsql", "clickhouse", "bigquery")
 VERSION = 1
 DEFAULT_STATE = "sqlite:///.instar/state.db"
 
 _COMMON: Keys = {
     "type": Key(Kind.TEXT, "The engine.", required=True, choices=ENGINES),
     "schema": Key(
-        Kind.NAME, "The schema of tables that name none; `main` unless said (Snowflake: `PUBLIC`)."
+        Kind.NAME,
+        "The schema of tables that name none; `main` unless said (Snowflake: `PUBLIC`, PostgreSQL:"
+        " `public`).",
     ),
 }
 
@@ -72,6 +74,22 @@ ENVIRONMENT_KEYS: Mapping[str, Keys] = {
     "duckdb": {
         **_COMMON,
         "database": Key(Kind.TEXT, "The database file; `.instar/dev.duckdb` unless said."),
+    },
+    "postgres": {
+        **_COMMON,
+        "url": Key(Kind.TEXT, "postgresql://user:password@host/database: ${DATABASE_URL}."),
+        "host": Key(Kind.TEXT, "The host, or the folder of a socket."),
+        "port": Key(Kind.NUMBER, "The port; 5432 unless said."),
+        "database": Key(Kind.NAME, "The database."),
+        "user": Key(Kind.TEXT, "The user."),
+        "password": Key(Kind.TEXT, "The password; take it from the environment: ${NAME}."),
+        "sslmode": Key(Kind.TEXT, "As libpq names it: require, verify-full, …"),
+        "sslrootcert": Key(Kind.TEXT, "The file of the root certificate."),
+        "passfile": Key(Kind.TEXT, "The file of passwords; ~/.pgpass unless said."),
+        "service": Key(Kind.TEXT, "A service of pg_service.conf."),
+        "lock_timeout": Key(Kind.NUMBER, "Seconds to wait for a lock; 5 unless said."),
+        "lock_attempts": Key(Kind.NUMBER, "How often a lock is tried; 8 unless said."),
+        "batch_rows": Key(Kind.NUMBER, "Rows of a copy's first batch; 2000 unless said."),
     },
     "snowflake": {
         **_COMMON,

@@ -26,7 +26,7 @@ from instar.sources.yamlfile import SourceFile
 
 PROJECT_FILE = "instar.yml"
 _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
-_SCHEMAS = {"spark": "main", "duckdb": "main", "snowflake": "PUBLIC"}
+_SCHEMAS = {"spark": "main", "duckdb": "main", "postgres": "public", "snowflake": "PUBLIC"}
 _NO_TEXTS: Mapping[str, str] = Masked({})
 
 

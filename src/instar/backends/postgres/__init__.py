@@ -1,0 +1,1 @@
+"""PostgreSQL: short locks, online constraints, and recreation that carries concurrent writes over."""

@@ -1,0 +1,113 @@
+"""PostgreSQL, connected: inspects, proves, and runs steps that a crash cannot leave half-done."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+
+from instar.backends.base import Backend, NotATable, Outcome, RunContext, same_schema
+from instar.backends.postgres import catalog
+from instar.backends.postgres.fill import FILL, Fill, run_fill
+from instar.backends.postgres.inspect import HELPER, read_tables
+from instar.backends.postgres.names import OLD
+from instar.backends.postgres.prove import prove
+from instar.backends.postgres.recipe import RECIPE, Recipe
+from instar.backends.postgres.recreate import Recreation, left_behind
+from instar.backends.postgres.rules import PostgresRules
+from instar.backends.postgres.scratch import Scratch
+from instar.backends.postgres.script import SCRIPT, Part, load, run_script
+from instar.backends.postgres.session import Session
+from instar.core.checks import Proof, ProofResult
+from instar.core.plan import Cost, Job, Step
+from instar.core.schema import Table, TableName
+from instar.errors import InstarError
+
+_ADVISORY = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
+_RELEASE = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+
+
+class PostgresBackend(Backend):
+    """One session; its time zone is UTC and its search path empty."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._scratch = Scratch(session)
+        self.rules = PostgresRules(self._scratch, session.patience.lock_timeout)
+
+    def inspect(self, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
+        return read_tables(self.session.ask, names) if names else {}
+
+    def list_tables(self, schema: str) -> Sequence[TableName]:
+        return sorted(name for name in self._names(schema) if HELPER not in name.name)
+
+    def kept_tables(self, schema: str) -> Sequence[TableName]:
+        """The old tables that recreations have put aside and that nobody has dropped yet."""
+        return sorted(name for name in self._names(schema) if OLD in name.name)
+
+    def _names(self, schema: str) -> list[TableName]:
+        return [TableName(row[0], row[1]) for row in self.session.ask(catalog.LIST, [schema])]
+
+    def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
+        if not names:
+            return {}
+        rows = self.session.ask(catalog.SIZES, [[n.schema for n in names], [n.name for n in names]])
+        return {TableName(r[0], r[1]): Cost(r[2] if r[2] >= 0 else None, r[3]) for r in rows}
+
+    def prove(self, job: Job, proofs: Sequence[Proof]) -> Sequence[ProofResult]:
+        return prove(self.session.ask, self._scratch, job, proofs)
+
+    def run(self, step: Step, context: RunContext) -> None:
+        """A zombie of a killed client is waited for: it holds the table's advisory lock."""
+        with self._alone(step.after.name):
+            context.failpoint("begin")
+            if RECIPE in step.data:
+                self._recreate(step, context)
+            elif FILL in step.data:
+                run_fill(self.session, Fill.load(step.data[FILL]), context)
+            else:
+                text = step.data.get(SCRIPT)
+                parts = load(text) if text else (Part(step.sql),)
+                run_script(self.session, parts, context)
+            context.failpoint("end")
+
+    def _recreate(self, step: Step, context: RunContext) -> None:
+        recipe = Recipe.load(step.data[RECIPE])
+        work = Recreation(self.session, recipe, context)
+        work.run() if recipe.key else work.run_locked()
+
+    @contextlib.contextmanager
+    def _alone(self, name: TableName) -> Iterator[None]:
+        key = [f"instar {name}"]
+
+        def take() -> None:
+            timeout = round(self.session.patience.lock_timeout * 1000)
+            self.session.execute(f"SET lock_timeout = '{timeout}ms'")
+            try:
+                self.session.ask(_ADVISORY, key)
+            finally:
+                self.session.execute("SET lock_timeout = 0")
+
+        self.session.patiently(take)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(InstarError):
+                self.session.rollback()
+                self.session.ask(_RELEASE, key)
+
+    def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
+        """Steps of several transactions look at the catalog themselves: they may simply go on."""
+        if RECIPE in step.data:
+            unfinished = left_behind(self.session, Recipe.load(step.data[RECIPE]))
+            return Outcome.DONE if "kept" in memo and not unfinished else Outcome.NOT_DONE
+        if SCRIPT in step.data and len(load(step.data[SCRIPT])) > 1:
+            live = self.inspect([step.after.name]).get(step.after.name)
+            done = isinstance(live, Table) and same_schema(live, step.after)
+            return Outcome.DONE if done else Outcome.NOT_DONE
+        return super().outcome(step, before, memo)
+
+    def interrupt(self) -> None:
+        self.session.cancel()
+
+    def close(self) -> None:
+        self.session.close()

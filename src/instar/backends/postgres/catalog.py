@@ -1,0 +1,96 @@
+"""The queries that read the catalog: each answers for any number of tables at once."""
+
+from __future__ import annotations
+
+NAMED = """SELECT c.oid, n.nspname, c.relname, c.relkind, c.relispartition
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN unnest(%s::text[], %s::text[]) AS wanted(s, t) ON wanted.s = n.nspname AND wanted.t = c.relname
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"""
+
+TABLES = """SELECT c.oid, pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class'),
+c.relpersistence = 'u', array_to_string(c.reloptions, ', '), c.relacl::text,
+c.relrowsecurity, c.relhassubclass, c.reloftype <> 0, c.relreplident,
+EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhrelid = c.oid),
+EXISTS (SELECT 1 FROM pg_rewrite r WHERE r.ev_class = c.oid),
+EXISTS (SELECT 1 FROM pg_depend d WHERE d.refclassid = 'pg_type'::regclass
+  AND d.refobjid IN (c.reltype, (SELECT typarray FROM pg_type WHERE oid = c.reltype))
+  AND d.classid = 'pg_class'::regclass AND d.objid <> c.oid AND d.deptype = 'n')
+FROM pg_class c WHERE c.oid = ANY(%s::oid[])"""
+
+COLUMNS = """SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
+NOT a.attnotnull OR EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conrelid = a.attrelid
+  AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum] AND NOT k.convalidated),
+pg_get_expr(d.adbin, d.adrelid), a.attgenerated, col_description(a.attrelid, a.attnum),
+CASE WHEN a.attcollation <> t.typcollation
+  THEN (SELECT quote_ident(nspname) || '.' || quote_ident(collname) FROM pg_collation o
+        JOIN pg_namespace n ON n.oid = o.collnamespace WHERE o.oid = a.attcollation) END
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = ANY(%s::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attrelid, a.attnum"""
+
+CONSTRAINTS = """SELECT k.conrelid, k.conname, k.contype, k.conkey,
+CASE WHEN k.contype = 'c' THEN pg_get_expr(k.conbin, k.conrelid) END,
+k.convalidated, k.condeferrable, k.confrelid, k.confkey, k.conrelid::regclass::text,
+CASE WHEN k.confrelid <> 0 THEN k.confrelid::regclass::text END,
+coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
+FROM pg_constraint k
+WHERE (k.conrelid = ANY(%s::oid[]) OR k.confrelid = ANY(%s::oid[]))
+AND k.contype IN ('p', 'u', 'c', 'f', 'x') AND k.conparentid = 0
+ORDER BY k.conrelid, k.conname"""
+
+INDEXES = """SELECT i.indrelid, c.relname, pg_get_indexdef(i.indexrelid), i.indisunique, i.indisvalid,
+i.indkey::int2[], i.indexprs IS NULL AND i.indpred IS NULL AND i.indimmediate,
+ARRAY(SELECT DISTINCT d.refobjsubid::int2 FROM pg_depend d WHERE d.objid = i.indexrelid
+  AND d.classid = 'pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid > 0),
+i.indnkeyatts, i.indisreplident
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = ANY(%s::oid[])
+AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid
+  AND k.contype IN ('p', 'u', 'x'))
+ORDER BY i.indrelid, c.relname"""
+
+READERS = """SELECT DISTINCT d.refobjid AS root, r.ev_class AS view FROM pg_depend d
+JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+WHERE d.refclassid = 'pg_class'::regclass AND r.ev_class <> d.refobjid"""
+
+VIEWS = f"""WITH RECURSIVE reader AS ({READERS}), dep(root, view) AS (
+  SELECT root, view FROM reader WHERE root = ANY(%s::oid[])
+  UNION SELECT dep.root, reader.view FROM dep JOIN reader ON reader.root = dep.view)
+SELECT dep.root, v.oid::regclass::text, v.relkind,
+ARRAY(SELECT DISTINCT d.refobjsubid::int2 FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
+  WHERE d.classid = 'pg_rewrite'::regclass AND r.ev_class = v.oid
+  AND d.refclassid = 'pg_class'::regclass AND d.refobjid = dep.root AND d.refobjsubid > 0),
+EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = v.oid AND NOT t.tgisinternal)
+FROM dep JOIN pg_class v ON v.oid = dep.view ORDER BY 2"""
+
+SEQUENCES = """SELECT d.refobjid, d.refobjsubid, d.objid::regclass::text, a.attidentity,
+format('START WITH %%s INCREMENT BY %%s MINVALUE %%s MAXVALUE %%s CACHE %%s%%s', s.seqstart,
+  s.seqincrement, s.seqmin, s.seqmax, s.seqcache, CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END)
+FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
+JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+AND d.refobjid = ANY(%s::oid[]) AND d.deptype IN ('a', 'i') ORDER BY 1, 2"""
+
+OTHERS = """SELECT t.tgrelid, 'trigger', t.tgname::text FROM pg_trigger t
+WHERE t.tgrelid = ANY(%s::oid[]) AND NOT t.tgisinternal
+UNION ALL SELECT p.prrelid, 'publication', b.pubname::text FROM pg_publication_rel p
+JOIN pg_publication b ON b.oid = p.prpubid WHERE p.prrelid = ANY(%s::oid[])
+UNION ALL SELECT c.oid, 'publication', b.pubname::text FROM pg_class c
+JOIN pg_publication b ON b.puballtables OR EXISTS (SELECT 1 FROM pg_publication_namespace pn
+  WHERE pn.pnpubid = b.oid AND pn.pnnspid = c.relnamespace) WHERE c.oid = ANY(%s::oid[])
+UNION ALL SELECT s.stxrelid, 'statistics', s.stxname::text FROM pg_statistic_ext s
+WHERE s.stxrelid = ANY(%s::oid[])
+UNION ALL SELECT d.refobjid, 'function', d.objid::regproc::text FROM pg_depend d
+WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_class'::regclass
+AND d.refobjid = ANY(%s::oid[])
+UNION ALL SELECT polrelid, 'policy', polname::text FROM pg_policy WHERE polrelid = ANY(%s::oid[])
+ORDER BY 1, 2, 3"""
+
+LIST = """SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind = 'r' AND NOT c.relispartition ORDER BY c.relname"""
+
+SIZES = """SELECT n.nspname, c.relname, c.reltuples::bigint, pg_table_size(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN unnest(%s::text[], %s::text[]) AS wanted(s, t) ON wanted.s = n.nspname AND wanted.t = c.relname
+WHERE c.relkind = 'r'"""

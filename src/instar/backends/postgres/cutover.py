@@ -1,0 +1,160 @@
+"""The swap: in one transaction, under a lock that was granted quickly or not at all.
+
+The last changes are taken over, what hangs on the old table is moved, names change places. Before the
+commit everybody sees the old table, afterwards the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from instar.backends.postgres.carry import (
+    Carried,
+    gather,
+    index_comments,
+    linked_tables,
+    names_aside,
+)
+from instar.backends.postgres.errors import LockNotGranted
+from instar.backends.postgres.names import OLD, TRIGGER, fitted
+from instar.backends.postgres.recipe import Recipe
+from instar.backends.postgres.renaming import ordered_renames
+from instar.backends.postgres.session import Session
+from instar.backends.sql import literal, qualified, quote_double
+from instar.core.schema import TableName
+
+if TYPE_CHECKING:
+    from instar.backends.postgres.recreate import Recreation
+
+_NAMES = """SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s"""
+_COLUMNS = """SELECT attname FROM pg_attribute
+WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
+_SEQUENCE = "SELECT pg_get_serial_sequence(%s, %s)"
+
+
+def swap(work: Recreation, done: str, *, patient: bool = False) -> float:
+    """Inside a transaction that the caller opened and will commit; when the lock was granted."""
+    session, recipe = work.session, work.recipe
+    others = linked_tables(session, recipe.table)
+    _lock(session, [qualified(recipe.table), *others], patient=patient)
+    held = time.monotonic()
+    if recipe.key:
+        work.drain()
+    old = _free_name(session, recipe.table)
+    mark = "__instar_o" + old.rsplit("_", 1)[-1]
+    carried = _carried(session, recipe)
+    said = index_comments(session, recipe.table)
+    for sql in (
+        *carried.before,
+        *_uncapture(work),
+        *names_aside(session, recipe.table, mark),
+        *_serials(recipe),
+    ):
+        session.execute(sql)
+    _identities(session, recipe, mark)
+    table, aside = qualified(recipe.table), quote_double(old)
+    session.execute(f"ALTER TABLE {table} RENAME TO {aside}")
+    session.execute(f"ALTER TABLE {recipe.new} RENAME TO {quote_double(recipe.name)}")
+    for sql in (*_lasting_names(recipe), *_unhidden(recipe), *carried.after, *said):
+        session.execute(sql)
+    validate = literal(json.dumps(carried.validate))
+    session.execute(
+        f"UPDATE {work.pos} SET phase = {literal(done)}, kept = {literal(old)}, validate = {validate}"
+    )
+    return held
+
+
+def _lock(session: Session, tables: list[str], *, patient: bool) -> None:
+    """A long copy in the same transaction is not thrown away for a lock: it asks again."""
+    session.execute(session.patience.lock_sql)
+    lock = f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE"
+    if not patient:
+        session.execute(lock)
+        return
+    for left in range(session.patience.attempts - 1, -1, -1):
+        session.execute("SAVEPOINT before_lock")
+        try:
+            session.execute(lock)
+            return
+        except LockNotGranted:
+            if not left:
+                raise
+            session.execute("ROLLBACK TO SAVEPOINT before_lock")
+            time.sleep(0.2)
+
+
+def _free_name(session: Session, table: TableName) -> str:
+    taken = {str(row[0]) for row in session.ask(_NAMES, [table.schema])}
+    number = 1
+    while (name := fitted(table.name, f"{OLD}{number}")) in taken:
+        number += 1
+    return name
+
+
+def _carried(session: Session, recipe: Recipe) -> Carried:
+    """Definitions name columns: the old table lends the new names while they are read."""
+    names = {str(row[0]) for row in session.ask(_COLUMNS, [qualified(recipe.table)])}
+    wanted = {new for _, new in recipe.renames}
+    lent = dict(recipe.renames)
+    # A column that is not carried over makes room where its name is wanted.
+    lent |= {c: f"__instar_gone_{n}" for n, c in enumerate(recipe.dropped) if c in wanted}
+    _renamed(session, recipe, lent, names)
+    found = gather(session, recipe.table, [lent.get(c, c) for c in recipe.dropped])
+    back = {new: old for old, new in lent.items()}
+    _renamed(session, recipe, back, {lent.get(n, n) for n in names})
+    return found
+
+
+def _renamed(session: Session, recipe: Recipe, renames: dict[str, str], taken: set[str]) -> None:
+    table = qualified(recipe.table)
+    for old, new in ordered_renames(renames, taken):
+        session.execute(
+            f"ALTER TABLE {table} RENAME COLUMN {quote_double(old)} TO {quote_double(new)}"
+        )
+
+
+def _uncapture(work: Recreation) -> list[str]:
+    if not work.recipe.key:
+        return []
+    return [
+        f'DROP TRIGGER "{TRIGGER}_r" ON {work.table}',
+        f'DROP TRIGGER "{TRIGGER}_t" ON {work.table}',
+        f"DROP FUNCTION {work.fn}()",
+        f"DROP TABLE {work.log}",
+    ]
+
+
+def _serials(recipe: Recipe) -> list[str]:
+    return [
+        f"ALTER SEQUENCE {sequence} OWNED BY {recipe.new}.{quote_double(column)}"
+        for column, sequence in recipe.serials
+    ]
+
+
+def _identities(session: Session, recipe: Recipe, mark: str) -> None:
+    """The new column's sequence goes on where the old one is, and takes its name."""
+    for column, _, sequence in recipe.identities:
+        made = str(session.ask(_SEQUENCE, [recipe.new, column])[0][0])
+        session.ask(f"SELECT setval(%s, last_value, is_called) FROM {sequence}", [made])
+        name = str(
+            session.ask("SELECT relname FROM pg_class WHERE oid = %s::regclass", [sequence])[0][0]
+        )
+        aside = quote_double(fitted(name, mark))
+        session.execute(f"ALTER SEQUENCE {sequence} RENAME TO {aside}")
+        session.execute(f"ALTER SEQUENCE {made} RENAME TO {quote_double(name)}")
+
+
+def _lasting_names(recipe: Recipe) -> list[str]:
+    schema = quote_double(recipe.schema)
+    return [
+        f"ALTER INDEX {schema}.{quote_double(short)} RENAME TO {quote_double(name)}"
+        for short, name, _ in recipe.builds
+    ]
+
+
+def _unhidden(recipe: Recipe) -> list[str]:
+    table = qualified(recipe.table)
+    return [f"ALTER TABLE {table} DROP COLUMN {quote_double(c)}" for c in recipe.hidden]

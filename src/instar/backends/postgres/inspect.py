@@ -1,0 +1,236 @@
+"""What is live in PostgreSQL, read from the catalog in a handful of queries for any number of tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from instar.backends.base import NotATable
+from instar.backends.postgres import catalog
+from instar.backends.postgres.facts import EXTRA, Facts, ForeignKey, Index, Key, Sequence_, View
+from instar.backends.postgres.spelling import BadExpression, plain_default, spelled, unwrapped
+from instar.backends.postgres.types import parse_type, type_sql
+from instar.core.schema import Check, Constraint, Table, TableName, Unique
+from instar.core.types import Column
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+Row = tuple[Any, ...]
+
+_KINDS = {
+    "v": "a view",
+    "m": "a materialized view",
+    "f": "a foreign table",
+    "p": "a partitioned table",
+}
+HELPER = "__instar_"
+"""In the names of constraints and tables that a step leaves only while it is at work."""
+
+
+@dataclass(slots=True)
+class _Raw:
+    """One table as the catalog has it, before it becomes a value."""
+
+    head: Row = ()
+    columns: list[Row] = field(default_factory=list)
+    constraints: list[Row] = field(default_factory=list)
+    indexes: list[Row] = field(default_factory=list)
+    views: list[Row] = field(default_factory=list)
+    sequences: list[Row] = field(default_factory=list)
+    others: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
+    """The tables, views and other relations among the names."""
+    found: dict[TableName, Table | NotATable] = {}
+    schemas, tables = [n.schema for n in names], [n.name for n in names]
+    oids: dict[int, TableName] = {}
+    for oid, schema, name, kind, is_partition in ask(catalog.NAMED, [schemas, tables]):
+        place = TableName(schema, name)
+        if kind == "r" and not is_partition:
+            oids[oid] = place
+        else:
+            found[place] = NotATable(place, _KINDS.get(kind, "a partition of another table"))
+    for oid, raw in _read(ask, list(oids)).items():
+        found[oids[oid]] = _table(oids[oid], oid, raw)
+    return {name: found[name] for name in names if name in found}
+
+
+def _read(ask: Ask, oids: list[int]) -> dict[int, _Raw]:
+    raw: dict[int, _Raw] = {oid: _Raw() for oid in oids}
+    if not oids:
+        return raw
+    for row in ask(catalog.TABLES, [oids]):
+        raw[row[0]].head = row
+    for part, sql in (
+        ("columns", catalog.COLUMNS),
+        ("indexes", catalog.INDEXES),
+        ("views", catalog.VIEWS),
+        ("sequences", catalog.SEQUENCES),
+    ):
+        for row in ask(sql, [oids]):
+            getattr(raw[row[0]], part).append(row)
+    for row in ask(catalog.CONSTRAINTS, [oids, oids]):
+        for oid in {row[0], row[7]} & raw.keys():
+            raw[oid].constraints.append(row)
+    for oid, kind, name in ask(catalog.OTHERS, [oids] * 6):
+        raw[oid].others[kind].append(name)
+    return raw
+
+
+def _table(name: TableName, oid: int, raw: _Raw) -> Table:
+    names = {row[1]: str(row[2]) for row in raw.columns}
+    own = [row for row in raw.constraints if row[0] == oid]
+    facts = _facts(oid, raw, names, own)
+    primary = facts.primary
+    order = tuple(names.values())
+    return Table(
+        name,
+        tuple(_column(row, facts, order) for row in raw.columns),
+        format="postgres",
+        primary_key=primary.columns if primary else (),
+        constraints=tuple(_constraints(own, names, order)),
+        change_tracking=False,
+        comment=raw.head[2],
+        extras=MappingProxyType({EXTRA: facts.dump()}),
+    )
+
+
+def _column(row: Row, facts: Facts, names: tuple[str, ...]) -> Column:
+    _, number, name, type_text, nullable, default, generated, comment, _ = row
+    return Column(
+        name,
+        parse_type(type_text),
+        nullable=nullable,
+        default=None if generated else _default(default, name, facts, names),
+        comment=comment,
+        identity=number,
+        generated=_expression(default, names) if generated else None,
+    )
+
+
+def _default(text: str | None, name: str, facts: Facts, names: tuple[str, ...]) -> str | None:
+    """The lasting default. A column's own sequence is no default that anybody declares."""
+    if text is None or any(s.column == name for s in facts.sequences):
+        return None
+    return plain_default(text)
+
+
+def _expression(text: str | None, names: tuple[str, ...]) -> str:
+    try:
+        return spelled(text or "NULL", names).text
+    except BadExpression:
+        return unwrapped(text or "NULL")
+
+
+def _constraints(
+    rows: Sequence[Row], names: Mapping[int, str], order: tuple[str, ...]
+) -> Iterator[Constraint]:
+    """CHECK and UNIQUE that hold for every row: one that is not validated yet does not count."""
+    for row in rows:
+        _, name, kind, key, expression, valid, _, _, _, _, _, enforced = row
+        if not valid or not enforced or HELPER in name:
+            continue
+        if kind == "c":
+            yield Check(name, _expression(expression, order))
+        elif kind == "u":
+            yield Unique(name, tuple(names[n] for n in key))
+
+
+def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) -> Facts:
+    head = raw.head
+
+    def named(numbers: Sequence[int] | None) -> tuple[str, ...]:
+        return tuple(names[n] for n in numbers or () if n in names)
+
+    texts = {str(row[2]): str(row[3]) for row in raw.columns}
+    return Facts(
+        owner=head[1],
+        indexes=tuple(_index(row, names) for row in raw.indexes),
+        keys=tuple(
+            Key(row[1], named(row[3]), row[2] == "p", row[6]) for row in own if row[2] in "pu"
+        ),
+        outgoing=tuple(ForeignKey(r[1], r[10], named(r[3])) for r in own if r[2] == "f"),
+        incoming=tuple(
+            ForeignKey(r[1], r[9], named(r[8]))
+            for r in raw.constraints
+            if r[2] == "f" and r[7] == oid and r[0] != oid
+        ),
+        views=tuple(View(r[1], _KINDS.get(str(r[2]), "a rule"), named(r[3])) for r in raw.views),
+        sequences=tuple(_sequence(row, names) for row in raw.sequences),
+        unvalidated=tuple(r[1] for r in own if not r[5] and HELPER not in r[1]),
+        blockers=tuple(_blockers(oid, raw, own)),
+        triggers=tuple(n for n in raw.others["trigger"] if HELPER not in n),
+        privileges=head[5] or "",
+        types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},
+        collations={str(r[2]): str(r[8]) for r in raw.columns if r[8]},
+        virtual=tuple(str(r[2]) for r in raw.columns if r[6] == "v"),
+        storage=head[4] or "",
+        unlogged=head[3],
+    )
+
+
+def _index(row: Row, names: Mapping[int, str]) -> Index:
+    _, name, definition, unique, valid, keys, plain, used, count, _ = row
+    simple = unique and plain and valid and all(k in names for k in keys[:count])
+    return Index(
+        name,
+        definition,
+        tuple(names[n] for n in used if n in names),
+        unique,
+        valid,
+        tuple(names[k] for k in keys[:count]) if simple else (),
+    )
+
+
+def _sequence(row: Row, names: Mapping[int, str]) -> Sequence_:
+    _, number, name, identity, options = row
+    word = {"a": "ALWAYS", "d": "BY DEFAULT"}.get(identity, "")
+    return Sequence_(names.get(number, ""), name, word, options)
+
+
+def _blockers(oid: int, raw: _Raw, own: Sequence[Row]) -> Iterator[str]:
+    """Why a recreation of the table would lose something, as far as that is so."""
+    head, others = raw.head, raw.others
+    for flag, words in (
+        (
+            head[6] or others["policy"],
+            "it has row security, which a recreation would have to bypass",
+        ),
+        (head[7] or head[10], "it inherits from a table or has tables that inherit from it"),
+        (head[8], "it is a table of a composite type"),
+        (
+            head[9] == "i",
+            "an index is its replica identity, and logical decoding follows the table",
+        ),
+        (head[11], "it has rewrite rules"),
+        (head[12], "its row type is the type of a column elsewhere"),
+    ):
+        if flag:
+            yield words
+    if publications := sorted(set(others["publication"])):
+        yield f"it is published by {', '.join(publications)}: take it out of the publication first"
+    if others["function"]:
+        yield f"the body of {', '.join(others['function'])} is bound to it"
+    for row in raw.views:
+        if row[2] != "v":
+            yield f"the materialized view {row[1]} reads it and would have to be built anew"
+        elif row[4]:
+            yield f"the view {row[1]} has triggers"
+    yield from _odd_constraints(oid, own)
+
+
+def _odd_constraints(oid: int, own: Sequence[Row]) -> Iterator[str]:
+    for row in own:
+        if row[2] == "x":
+            yield f"the exclusion constraint {row[1]} cannot be carried over"
+        elif row[2] in "pu" and row[6]:
+            yield f"the deferrable key {row[1]} cannot be carried over"
+        elif not row[5] and HELPER not in row[1]:
+            yield f"the constraint {row[1]} is not validated, so that rows may break it"
+        elif not row[11]:
+            yield f"the constraint {row[1]} is not enforced"
+        elif row[2] == "f" and row[7] == oid:
+            yield f"the foreign key {row[1]} refers to the table itself"

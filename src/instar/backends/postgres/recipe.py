@@ -1,0 +1,313 @@
+"""A recreation as data: what the new table is, how its rows come out of the old one, how both are compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from instar.backends.postgres.create import column_sql, comments, constraint_sql
+from instar.backends.postgres.facts import Facts, Index, facts_of
+from instar.backends.postgres.inspect import HELPER
+from instar.backends.postgres.key import KeyColumns, chosen_key
+from instar.backends.postgres.names import LOG, NEW, OLD, beside, fitted
+from instar.backends.postgres.spelling import spelled
+from instar.backends.postgres.values import PostgresValues, PostgresWriter
+from instar.backends.postgres.words import losses, title
+from instar.backends.sql import literal, qualified, quote_double
+from instar.core.changes import DropColumn, ModifyColumn, Rename, modification
+from instar.core.plan import Job, Rung, Step
+from instar.core.projection import (
+    Converted,
+    FieldCarry,
+    FromExpression,
+    FromOld,
+    Projection,
+    Same,
+)
+from instar.core.schema import Check, Table, TableName, Unique
+from instar.core.types import Column, Integer, Type
+
+RECIPE = "recipe"
+_HIDDEN = "__instar_key_"
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w$])[^\W\d]\w*(?!\w*\s*\()""")
+_INDEX = re.compile(
+    r'CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")*"|[^\s"]+) ON (?:ONLY )?'
+    r'(?:"(?:[^"]|"")*"|[^\s".]+)\.(?:"(?:[^"]|"")*"|[^\s".]+) (USING .*)$',
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """`key` walks the old table; `found_by` are the columns of the new one that hold the same values.
+
+    `hidden` are those that only the recreation needs. `builds` are (temporary name, lasting name,
+    statement) of keys and indexes; `renames` are columns by old name.
+    """
+
+    schema: str
+    name: str
+    body: str
+    columns: tuple[str, ...]
+    select: tuple[str, ...]
+    compared: tuple[str, ...]
+    key: KeyColumns
+    found_by: tuple[str, ...]
+    hidden: tuple[str, ...]
+    builds: tuple[tuple[str, str, str], ...]
+    comments: tuple[str, ...]
+    renames: tuple[tuple[str, str], ...]
+    dropped: tuple[str, ...]
+    identities: tuple[tuple[str, str, str], ...]
+    """(new column, old column, its old sequence)"""
+    serials: tuple[tuple[str, str], ...]
+    """(new column, sequence)"""
+    owner: str
+    unlogged: bool
+
+    @property
+    def table(self) -> TableName:
+        return TableName(self.schema, self.name)
+
+    @property
+    def new(self) -> str:
+        return qualified(beside(self.table, NEW))
+
+    @property
+    def new_key(self) -> KeyColumns:
+        """The key as the new table has it; comparisons go by the old type."""
+        return tuple((c, t) for c, (_, t) in zip(self.found_by, self.key, strict=True))
+
+    def projected(self, where: str) -> str:
+        return f"SELECT {', '.join(self.select)} FROM {qualified(self.table)} AS live WHERE {where}"
+
+    def insert(self, rows: str) -> str:
+        names = ", ".join(quote_double(c) for c in self.columns)
+        return f"INSERT INTO {self.new} ({names}) OVERRIDING SYSTEM VALUE {rows}"
+
+    def dump(self) -> str:
+        return json.dumps(asdict(self))
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self.dump().encode()).hexdigest()
+
+    @staticmethod
+    def load(text: str) -> Recipe:
+        raw: dict[str, Any] = json.loads(text)
+        made: dict[str, Any] = {
+            f.name: _tuples(raw[f.name]) if isinstance(raw[f.name], list) else raw[f.name]
+            for f in fields(Recipe)
+        }
+        return Recipe(**made)
+
+
+def _tuples(items: list[Any]) -> tuple[Any, ...]:
+    return tuple(tuple(item) if isinstance(item, list) else item for item in items)
+
+
+def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
+    """One resumable step: copy beside the table, catch up with writers, verify, swap."""
+    recipe = _Maker(job, known).recipe()
+    name, lost = job.target.name, losses(job.changes)
+    aside = f"{name.name}{OLD}1"
+    words = f"copies every row of {name} into a new table and swaps it in; the old one is kept as {aside}"
+    if not recipe.key:
+        words += "; it has no key, so that writers wait for the whole copy"
+    if lost:
+        words += f". Not in the new table: {', '.join(lost)}"
+    how = "writers go on; cut-over: ACCESS EXCLUSIVE for a moment"
+    if not recipe.key:
+        how = "SHARE ROW EXCLUSIVE for the whole copy, for want of a key"
+    return Step(
+        id=f"{name}/1",
+        kind="recreate",
+        rung=Rung.REWRITE,
+        title=f"recreate {name}: {title(job.changes)} [lock: {how}; waits {timeout:g}s]",
+        sql=tuple(_shown(recipe, aside)),
+        after=job.target,
+        destructive=bool(lost),
+        reversible=True,
+        confirm=words,
+        data={RECIPE: recipe.dump()},
+    )
+
+
+def _shown(recipe: Recipe, aside: str) -> Iterator[str]:
+    table = qualified(recipe.table)
+    yield f"CREATE TABLE {recipe.new} ({recipe.body})"
+    if recipe.key:
+        log = qualified(beside(recipe.table, LOG))
+        yield f"CREATE TRIGGER … AFTER INSERT OR UPDATE OR DELETE ON {table} … INSERT INTO {log}"
+    yield recipe.insert(recipe.projected("…" if recipe.key else "TRUE"))
+    yield from (sql for _, _, sql in recipe.builds)
+    yield f"ALTER TABLE {table} RENAME TO {quote_double(aside)}"
+    yield f"ALTER TABLE {recipe.new} RENAME TO {quote_double(recipe.name)}"
+
+
+class _Maker:
+    def __init__(self, job: Job, known: Mapping[str, Type]) -> None:
+        assert job.live is not None
+        self.job = job
+        self.live: Table = job.live
+        self.target: Table = job.target
+        self.facts: Facts = facts_of(job.live)
+        self.renames = {
+            c.old_path[0]: c.path[0]
+            for c in job.changes
+            if isinstance(c, ModifyColumn) and modification(c, Rename)
+        }
+        self.dropped = {c.path[0] for c in job.changes if isinstance(c, DropColumn)}
+        self.fields: Projection = tuple(f for f in job.projection if f.column.generated is None)
+        self.writer = PostgresWriter(PostgresValues(known))
+
+    def recipe(self) -> Recipe:
+        target, name = self.target, self.target.name
+        key = chosen_key(self.live)
+        found_by, hidden = self._found_by(key)
+        shown = [(h, quote_double(k)) for h, (k, _) in zip(hidden, key, strict=False)]
+        place = beside(name, NEW)
+        return Recipe(
+            schema=name.schema,
+            name=name.name,
+            body=", ".join(self._body(key, hidden)),
+            columns=(*(f.column.name for f in self.fields), *hidden),
+            select=(
+                *self.writer.select_list(self.fields),
+                *(f"{k} AS {quote_double(h)}" for h, k in shown),
+            ),
+            compared=tuple(f.column.name for f in self.fields if not self._varies(f)),
+            key=key,
+            found_by=found_by,
+            hidden=hidden,
+            builds=tuple(self._builds(place)),
+            comments=tuple(comments(target, qualified(place))),
+            renames=tuple(self.renames.items()),
+            dropped=tuple(sorted(self.dropped)),
+            identities=tuple(
+                (self.renames.get(s.column, s.column), s.column, s.name)
+                for s in self.facts.sequences
+                if s.identity and s.column not in self.dropped
+            ),
+            serials=tuple(
+                (self.renames.get(s.column, s.column), s.name)
+                for s in self.facts.sequences
+                if not s.identity and s.column not in self.dropped
+            ),
+            owner=self.facts.owner,
+            unlogged=self.facts.unlogged,
+        )
+
+    def _varies(self, field: FieldCarry) -> bool:
+        names = tuple(c.name for c in self.live.columns)
+        match field.source:
+            case FromExpression(sql):
+                return spelled(sql, names).varies
+            case FromOld(_, _, fill) if fill is not None:
+                return spelled(fill, names).varies
+            case _:
+                return False
+
+    def _found_by(self, key: KeyColumns) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The key's columns in the new table, where every value of it stays; else hidden ones."""
+        kept: dict[str, str] = {}
+        for field in self.fields:
+            match field.source:
+                case FromOld(name, Same(), None):
+                    kept[name] = field.column.name
+                case FromOld(name, Converted(Integer(bits), Integer(wish)), None) if wish >= bits:
+                    kept[name] = field.column.name
+                case _:
+                    pass
+        if all(column in kept for column, _ in key):
+            return tuple(kept[column] for column, _ in key), ()
+        hidden = tuple(f"{_HIDDEN}{n}" for n in range(1, len(key) + 1))
+        return hidden, hidden
+
+    def _body(self, key: KeyColumns, hidden: tuple[str, ...]) -> Iterator[str]:
+        numbered = {self.renames.get(s.column, s.column): s for s in self.facts.sequences}
+        for column in self.target.columns:
+            text = column_sql(self._generated(column), self.facts, self._origin(column))
+            sequence = numbered.get(column.name)
+            if sequence is not None and sequence.column not in self.dropped:
+                text += (
+                    f" GENERATED {sequence.identity} AS IDENTITY ({sequence.options})"
+                    if sequence.identity
+                    else f" DEFAULT nextval({literal(sequence.name)}::regclass)"
+                )
+            yield text
+        collations = self.facts.collations
+        for name, (column_name, type_) in zip(hidden, key, strict=False):
+            collation = collations.get(column_name)
+            yield f"{quote_double(name)} {type_}" + (f" COLLATE {collation}" if collation else "")
+        yield from (constraint_sql(c) for c in self.target.constraints if isinstance(c, Check))
+
+    def _generated(self, column: Column) -> Column:
+        """A generated column follows the renames of what it is computed from."""
+        if column.generated is None or not self.renames:
+            return column
+        names = tuple(c.name for c in self.live.columns)
+        text = spelled(column.generated, names, self.renames).text
+        return Column(column.name, column.type, column.nullable, generated=text)
+
+    def _origin(self, column: Column) -> str | None:
+        """The live column whose engine type and collation a column keeps: if its type stays."""
+        for field in self.job.projection:
+            if field.column.name == column.name and isinstance(field.source, FromOld):
+                return field.source.name if field.source.carry == Same() else None
+        return column.name if column.generated else None
+
+    def _builds(self, place: TableName) -> Iterator[tuple[str, str, str]]:
+        alter = f"ALTER TABLE {qualified(place)} ADD CONSTRAINT"
+        taken: set[str] = set()
+
+        def temporary(name: str) -> str:
+            number = len(taken) + 1
+            taken.add(name)
+            return fitted(self.target.name.name, f"{HELPER}b{number}")
+
+        if self.target.primary_key:
+            old = self.facts.primary
+            name = old.name if old else fitted(self.target.name.name, "_pkey")
+            columns = ", ".join(quote_double(c) for c in self.target.primary_key)
+            short = temporary(name)
+            yield short, name, f"{alter} {quote_double(short)} PRIMARY KEY ({columns})"
+        for constraint in self.target.constraints:
+            if isinstance(constraint, Unique):
+                columns = ", ".join(quote_double(c) for c in constraint.columns)
+                short = temporary(constraint.name)
+                yield (
+                    short,
+                    constraint.name,
+                    f"{alter} {quote_double(short)} UNIQUE ({columns})",
+                )
+        for index in self.facts.indexes:
+            if index.valid and not self.dropped & set(index.columns):
+                short = temporary(index.name)
+                yield short, index.name, self._index(index, short, place)
+
+    def _index(self, index: Index, short: str, place: TableName) -> str:
+        found = _INDEX.match(index.definition)
+        assert found is not None, index.definition
+        unique = "UNIQUE " if index.unique else ""
+        rest = _renamed(found[1], self.renames)
+        return f"CREATE {unique}INDEX {quote_double(short)} ON {qualified(place)} {rest}"
+
+
+def _renamed(text: str, renames: Mapping[str, str]) -> str:
+    """Columns under their new names in the text of an index."""
+    if not renames:
+        return text
+
+    def respelled(match: re.Match[str]) -> str:
+        token = match[0]
+        name = token[1:-1].replace('""', '"') if token[0] == '"' else token
+        if token[0] == "'" or name not in renames:
+            return token
+        return quote_double(renames[name])
+
+    return _TOKEN.sub(respelled, text)

@@ -1,0 +1,361 @@
+"""Carries out a recreation; run again after a crash anywhere it goes on where the server says it is.
+
+The server keeps the state: a small table holds the phase and the position, written in the transaction that
+does the work. A trigger writes the keys of changed rows into a log; catching up deletes those rows from
+the copy and takes them over again, all of one snapshot, so that keys that moved between rows never clash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from instar.backends.base import RunContext
+from instar.backends.postgres.cutover import swap
+from instar.backends.postgres.errors import RowsInTheWay
+from instar.backends.postgres.keyset import Keyset, Place
+from instar.backends.postgres.names import FN, LOG, POS, TRIGGER, beside
+from instar.backends.postgres.recipe import Recipe
+from instar.backends.postgres.session import Session
+from instar.backends.postgres.verify import Verifier
+from instar.backends.sql import literal, qualified, quote_double
+from instar.errors import EngineError, InstarError, VerificationFailed
+
+COPY, BUILD, VERIFY, SWAP, DONE = "copy", "build", "verify", "swap", "swapped"
+_FEW, _ROUNDS = 500, 20
+
+
+class _Truncated(Exception):
+    """The table was emptied meanwhile: the copy begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    fingerprint: str
+    phase: str
+    place: Place | None
+    rows: int
+    kept: str
+    validate: tuple[str, ...]
+
+
+class Recreation:
+    def __init__(self, session: Session, recipe: Recipe, context: RunContext) -> None:
+        self.session = session
+        self.recipe = recipe
+        self.context = context
+        self.table = qualified(recipe.table)
+        self.log = qualified(beside(recipe.table, LOG))
+        self.pos = qualified(beside(recipe.table, POS))
+        self.fn = qualified(beside(recipe.table, FN))
+
+    def run(self) -> None:
+        try:
+            self._phases()
+        except (RowsInTheWay, VerificationFailed):
+            # The table is as it was; nothing is left behind that writers would have to pay for.
+            self.abandon()
+            raise
+
+    def _phases(self) -> None:
+        state = self.state()
+        if state is not None and state.fingerprint != self.recipe.fingerprint:
+            if state.phase == DONE:
+                raise _unfinished(self.recipe)
+            self.abandon()
+            state = None
+        while True:
+            if state is None:
+                self.session.patiently(self._prepare)
+                state = self.state()
+                assert state is not None
+            try:
+                self._go_on(state)
+                return
+            except _Truncated:
+                self.abandon()
+                state = None
+
+    def _go_on(self, state: State) -> None:
+        phase = state.phase
+        if phase == COPY:
+            self._copy()
+            self._catch_up()
+            phase = self._enter(BUILD)
+        if phase == BUILD:
+            self._build()
+            phase = self._enter(VERIFY)
+        if phase == VERIFY:
+            self._point("verify")
+            Verifier(self.session, self.recipe).by_chunks(self.context)
+            phase = self._enter(SWAP)
+        if phase == SWAP:
+            self._cut_over()
+        self._finish()
+
+    def _point(self, name: str) -> None:
+        self.context.failpoint(f"recreate {name}")
+
+    def state(self) -> State | None:
+        if self.session.ask("SELECT to_regclass(%s) IS NULL", [self.pos])[0][0]:
+            return None
+        rows = self.session.ask(
+            f"SELECT fingerprint, phase, place, rows, kept, validate FROM {self.pos}"
+        )
+        if not rows:
+            return None
+        mark, phase, place, count, kept, validate = rows[0]
+        found = None if place is None else [str(v) for v in json.loads(place)]
+        return State(mark, phase, found, count, kept or "", tuple(json.loads(validate or "[]")))
+
+    def _enter(self, phase: str) -> str:
+        self._point(f"enter {phase}")
+        self.session.execute(f"UPDATE {self.pos} SET phase = {literal(phase)}")
+        self._point(f"entered {phase}")
+        return phase
+
+    def _position_sql(self, phase: str) -> list[str]:
+        return [
+            f"CREATE TABLE {self.pos} (fingerprint text, phase text, place text, rows bigint, "
+            "kept text, validate text)",
+            f"INSERT INTO {self.pos} VALUES ({literal(self.recipe.fingerprint)}, {literal(phase)}, "
+            "NULL, 0, NULL, NULL)",
+        ]
+
+    def create_new(self) -> list[str]:
+        unlogged = "UNLOGGED " if self.recipe.unlogged else ""
+        owner = quote_double(self.recipe.owner)
+        return [
+            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body})",
+            *self.recipe.comments,
+            f"ALTER TABLE {self.recipe.new} OWNER TO {owner}",
+        ]
+
+    def _prepare(self) -> None:
+        """All helpers in one transaction; creating the trigger waits for writers that are at it."""
+        self._point("prepare")
+        keys = ", ".join(f"k{n} {t}" for n, (_, t) in enumerate(self.recipe.key, start=1))
+        with self.session.transaction():
+            self.session.execute(self.session.patience.lock_sql)
+            for sql in (
+                *self._position_sql(COPY),
+                *self.create_new(),
+                f"CREATE TABLE {self.log} (seq bigint GENERATED ALWAYS AS IDENTITY, "
+                f"truncated boolean NOT NULL DEFAULT FALSE, {keys})",
+                self._function(),
+                *self._triggers(),
+            ):
+                self.session.execute(sql)
+            self._point("prepare, not committed")
+        self._point("prepared")
+
+    def _function(self) -> str:
+        marks = ", ".join(f"k{n}" for n in range(1, len(self.recipe.key) + 1))
+        columns = [quote_double(c) for c, _ in self.recipe.key]
+        old, new = (", ".join(f"{side}.{c}" for c in columns) for side in ("OLD", "NEW"))
+        return (
+            f"CREATE FUNCTION {self.fn}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+            "SET search_path = pg_catalog AS $instar$ BEGIN "
+            f"IF TG_OP = 'TRUNCATE' THEN INSERT INTO {self.log} (truncated) VALUES (TRUE); RETURN NULL; "
+            "END IF; "
+            f"IF TG_OP <> 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({old}); END IF; "
+            f"IF TG_OP = 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({new}); "
+            f"ELSIF TG_OP = 'UPDATE' AND ROW({new}) IS DISTINCT FROM ROW({old}) THEN "
+            f"INSERT INTO {self.log} ({marks}) VALUES ({new}); END IF; "
+            "RETURN NULL; END $instar$"
+        )
+
+    def _triggers(self) -> list[str]:
+        rows, emptied = quote_double(f"{TRIGGER}_r"), quote_double(f"{TRIGGER}_t")
+        return [
+            f"CREATE TRIGGER {rows} AFTER INSERT OR UPDATE OR DELETE ON {self.table} "
+            f"FOR EACH ROW EXECUTE FUNCTION {self.fn}()",
+            f"CREATE TRIGGER {emptied} AFTER TRUNCATE ON {self.table} "
+            f"FOR EACH STATEMENT EXECUTE FUNCTION {self.fn}()",
+            f"ALTER TABLE {self.table} ENABLE ALWAYS TRIGGER {rows}, "
+            f"ENABLE ALWAYS TRIGGER {emptied}",
+        ]
+
+    def _copy(self) -> None:
+        total = self._estimate()
+        size = self.session.patience.batch
+        begun = time.monotonic()
+        while True:
+            self._point("batch")
+            since = time.monotonic()
+            rows = self._batch(size)
+            self._point("batch done")
+            if rows is None:
+                return
+            spent = time.monotonic() - begun
+            rate = f" ({rows / spent:,.0f} rows/s)" if spent > 1 else ""
+            self.context.progress(f"copy {self.recipe.table}{rate}", rows, total)
+            size = Keyset.adapted(size, time.monotonic() - since, self.session.patience)
+
+    def _estimate(self) -> int | None:
+        sql = "SELECT reltuples::bigint FROM pg_class WHERE oid = %s::regclass"
+        found = int(self.session.ask(sql, [self.table])[0][0])
+        return found if found > 0 else None
+
+    def _batch(self, size: int) -> int | None:
+        """One batch and its position in one transaction; None when the end is reached."""
+        keyset = Keyset(self.table, self.recipe.key)
+        with self.session.transaction():
+            place, done = self.session.ask(f"SELECT place, rows FROM {self.pos} FOR UPDATE")[0]
+            low = None if place is None else json.loads(place)
+            high = keyset.end_of_batch(self.session, low, size)
+            if high is None:
+                return None
+            copied = self.session.execute(
+                self.recipe.insert(self.recipe.projected(keyset.between(low, high)))
+            )
+            position = literal(json.dumps(list(high)))
+            self.session.execute(
+                f"UPDATE {self.pos} SET place = {position}, rows = rows + {copied}"
+            )
+            self._point("batch, not committed")
+            return int(done) + copied
+
+    def _catch_up(self) -> None:
+        """Until few changes wait: what is left is done under the lock."""
+        for _ in range(_ROUNDS):
+            self._point("catch up")
+            with self.session.transaction(snapshot=True):
+                self.session.ask(f"SELECT 1 FROM {self.pos} FOR UPDATE")
+                taken = self.drain()
+            self._point("caught up")
+            if taken <= _FEW:
+                return
+
+    def drain(self) -> int:
+        """Take over every change that the log shows; inside a transaction of one snapshot."""
+        session, key = self.session, self.recipe.key
+        if session.ask(f"SELECT 1 FROM {self.log} WHERE truncated LIMIT 1"):
+            raise _Truncated
+        marks = [f"k{n}" for n in range(1, len(key) + 1)]
+        columns = ", ".join(marks)
+        count = session.execute(
+            f"CREATE TEMP TABLE instar_keys ON COMMIT DROP AS SELECT DISTINCT {columns} FROM {self.log}"
+        )
+        if count:
+            session.execute("ANALYZE pg_temp.instar_keys")
+            session.execute(f"DELETE FROM {self.log}")
+            session.execute(
+                f"DELETE FROM {self.recipe.new} AS copied USING pg_temp.instar_keys AS keys "
+                f"WHERE {self._same('copied', self.recipe.found_by)}"
+            )
+            same = self._same("live", [c for c, _ in key])
+            rows = self.recipe.projected(
+                f"EXISTS (SELECT 1 FROM pg_temp.instar_keys AS keys WHERE {same})"
+            )
+            session.execute(self.recipe.insert(rows))
+        session.execute("DROP TABLE pg_temp.instar_keys")
+        return count
+
+    def _same(self, alias: str, columns: Sequence[str]) -> str:
+        pairs = enumerate(columns, start=1)
+        return " AND ".join(f"keys.k{n} = {alias}.{quote_double(c)}" for n, c in pairs)
+
+    def _build(self) -> None:
+        """Keys and indexes of the copy, under names of their own until the swap."""
+        total = len(self.recipe.builds)
+        for number, (short, _, sql) in enumerate(self.recipe.builds, start=1):
+            self._point(f"build {number}")
+            place = f"{quote_double(self.recipe.schema)}.{quote_double(short)}"
+            if self.session.ask("SELECT to_regclass(%s) IS NULL", [place])[0][0]:
+                self.session.execute(sql)
+            self.context.progress(f"index {self.recipe.table}", number, total)
+        if self.recipe.hidden:
+            self._index_hidden()
+        self.session.execute(f"ANALYZE {self.recipe.new}")
+
+    def _index_hidden(self) -> None:
+        columns = ", ".join(quote_double(c) for c in self.recipe.hidden)
+        name = quote_double(beside(self.recipe.table, "__instar_h").name)
+        self.session.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {self.recipe.new} ({columns})")
+
+    def _cut_over(self) -> None:
+        """Each try catches up first; the lock is waited for only so long, so that nobody queues for long."""
+
+        def once() -> None:
+            self._catch_up()
+            self._point("cut-over")
+            with self.session.transaction():
+                held = swap(self, DONE)
+                self._point("cut-over, not committed")
+            self.context.memo["lock_ms"] = f"{(time.monotonic() - held) * 1000:.0f}"
+
+        self.session.patiently(once)
+        self._point("swapped")
+
+    def _finish(self) -> None:
+        """Behind the swap: foreign keys are validated, the old table's name is remembered."""
+        state = self.state()
+        assert state is not None
+        self.context.memo["kept"] = state.kept
+        self._point("kept")
+        for sql in state.validate:
+            self.session.locked_transaction([sql])
+            self._point("validated")
+        self.session.execute(f"DROP TABLE {self.pos}")
+        self._point("finished")
+
+    def abandon(self) -> None:
+        """Take everything away that the recreation has put beside the table, and its triggers."""
+        self.session.rollback()
+        self._point("abandon")
+        state = self.state()
+        if state is None or state.phase == DONE:
+            return
+        with contextlib.suppress(InstarError):
+            self.session.locked_transaction(
+                [
+                    f'DROP TRIGGER IF EXISTS "{TRIGGER}_r" ON {self.table}',
+                    f'DROP TRIGGER IF EXISTS "{TRIGGER}_t" ON {self.table}',
+                    f"DROP FUNCTION IF EXISTS {self.fn}()",
+                    f"DROP TABLE IF EXISTS {self.recipe.new}, {self.log}, {self.pos}",
+                ]
+            )
+
+    def run_locked(self) -> None:
+        """Without a key: one transaction, writers wait from its beginning, readers only at its end."""
+        if self.state() is None:
+            self.session.patiently(self._locked_once)
+            self._point("swapped")
+        self._finish()
+
+    def _locked_once(self) -> None:
+        self._point("locked")
+        with self.session.transaction():
+            self.session.execute(self.session.patience.lock_sql)
+            self.session.execute(f"LOCK TABLE {self.table} IN SHARE ROW EXCLUSIVE MODE")
+            for sql in (*self._position_sql(COPY), *self.create_new()):
+                self.session.execute(sql)
+            self._point("locked copy")
+            copied = self.session.execute(self.recipe.insert(self.recipe.projected("TRUE")))
+            self.context.progress(f"copy {self.recipe.table}", copied, copied)
+            for _, _, sql in self.recipe.builds:
+                self.session.execute(sql)
+            self._point("locked verify")
+            Verifier(self.session, self.recipe).all_rows()
+            swap(self, DONE, patient=True)
+            self._point("locked, not committed")
+
+
+def _unfinished(recipe: Recipe) -> EngineError:
+    pos = beside(recipe.table, POS)
+    return EngineError(
+        "E258",
+        f"an earlier recreation of {recipe.table} has swapped but not ended: {pos} is still there",
+        hint="Run `instar recover`; if the journal is lost, validate the foreign keys that it names"
+        " and drop it.",
+    )
+
+
+def left_behind(session: Session, recipe: Recipe) -> bool:
+    """Whether a recreation of the table has begun and not ended."""
+    pos = qualified(beside(recipe.table, POS))
+    return bool(session.ask("SELECT to_regclass(%s) IS NOT NULL", [pos])[0][0])

