@@ -105,7 +105,7 @@ def expression_findings(wanted: Wanted) -> Iterator[Finding]:
     for what, path, sql in _expressions(wanted):
         place = path_text(path) or what
         try:
-            function = changing(sql) if what == "_using" else None
+            function = changing(sql)
         except NotOneExpression as error:
             yield Finding(
                 "F601",
@@ -115,7 +115,7 @@ def expression_findings(wanted: Wanted) -> Iterator[Finding]:
                 path,
             )
             continue
-        if function is not None:
+        if function is not None and what == "_using":
             yield Finding(
                 "F601",
                 Severity.ERROR,

@@ -318,7 +318,7 @@ class _Parser:
             return ()
         self.expect("<")
         found: list[Column] = []
-        while self.peek() != ">":
+        while self.peek() not in (">", ""):
             found.append(self.field())
             if self.peek() == ",":
                 self.next()

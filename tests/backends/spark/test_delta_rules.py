@@ -1,0 +1,189 @@
+"""Delta's rules without an engine: expressions, moves, what it cannot keep, what it never does."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from backends.spark.helpers import FREE, column, columns, hinted
+from instar.backends.spark.delta_inspect import check_expression, check_sql
+from instar.backends.spark.delta_moves import level_moves, rename_order
+from instar.backends.spark.delta_rules import DeltaRules
+from instar.backends.spark.delta_sql import not_null_name, parse_path
+from instar.backends.spark.expressions import (
+    NotOneExpression,
+    canonical,
+    changing,
+    references,
+    renamed,
+)
+from instar.core.changes import FIRST
+from instar.core.findings import Severity
+from instar.core.plan import Rung
+from instar.core.planner import draft
+from instar.core.schema import Check, Hint, Table, TableName, Wanted
+from instar.core.types import path_text
+
+RULES = DeltaRules()
+NAME = TableName("s", "t")
+MODERN = {
+    "delta.columnMapping.mode": "name",
+    "delta.enableTypeWidening": "true",
+    "features": "clustering",
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a, b", "a; DROP TABLE x", "a AS b", "(SELECT 1)", "a FROM t", "a WHERE b", "", "1 +", "*"],
+)
+def test_only_one_expression_is_an_expression(text: str) -> None:
+    with pytest.raises(NotOneExpression):
+        canonical(text)
+
+
+def test_an_expression_has_one_spelling_and_says_what_it_reads() -> None:
+    assert canonical("((a>=0))") == canonical("( a >= 0 )") == "a >= 0"
+    assert references("a.b.c + size(transform(xs, x -> x.z + w))") == (
+        ("a", "b", "c"),
+        ("xs",),
+        ("w",),
+    )
+    assert renamed("a > 0 AND s.a > 1", lambda p: ("b", *p[1:]) if p[0] == "a" else p) == (
+        "b > 0 AND s.a > 1"
+    )
+    assert [changing(s) for s in ("uuid()", "rand() + 1", "a + 1")] == ["uuid", "rand", None]
+
+
+@pytest.mark.parametrize(
+    "text", ["a >= 0", "a IS NOT FALSE", "NOT a", "a OR b", "s.a < 5 OR s.v LIKE 'a%'"]
+)
+def test_a_check_comes_back_as_it_was_said(text: str) -> None:
+    # Delta puts blanks around every token of what it keeps.
+    kept = check_sql(canonical(text)).replace("(", "( ").replace(")", " )").replace(".", " . ")
+    assert check_expression(kept) == canonical(text)
+
+
+def test_moves_reach_every_order_of_four_with_the_fewest_moves() -> None:
+    for wish in itertools.permutations("abcd"):
+        now = list("abcd")
+        moves = level_moves(now, wish)
+        for name, after in moves:
+            now.remove(name)
+            now.insert(0 if after == FIRST else now.index(after) + 1, name)
+        assert tuple(now) == wish
+        assert len(moves) <= 3
+    assert level_moves("abcd", "dabc") == [("d", FIRST)]
+
+
+@pytest.mark.parametrize(
+    "renames",
+    [{"a": "b", "b": "a"}, {"a": "A"}, {"a": "b", "b": "c", "c": "a"}, {"a": "b", "b": "d"}],
+)
+def test_renames_never_meet_a_taken_name(renames: dict[str, str]) -> None:
+    origin = {name: name for name in "abc"}
+    for old, new in rename_order(renames, "abc"):
+        assert new.casefold() not in {n.casefold() for n in origin}
+        origin[new] = origin.pop(old)
+    assert {was: now for now, was in origin.items()} == {n: renames.get(n, n) for n in "abc"}
+
+
+def test_paths_and_names_of_constraints_survive_odd_names() -> None:
+    for path in (("a",), ("s", "b c"), ("x.y", "z`"), ("element",)):
+        assert parse_path(path_text(path)) == path
+    assert not_null_name(("a b",)) != not_null_name(("a_b",))
+    assert not_null_name(("A",)) == not_null_name(("a",))
+
+
+def test_what_delta_keeps_otherwise_is_said() -> None:
+    table = Table(
+        NAME,
+        (
+            column("id", "!int"),
+            column("day", "interval day to second"),
+            column("xs", "array<struct<a: int NOT NULL>>"),
+        ),
+        primary_key=("ID",),
+        properties={"delta.columnMapping.mode": "name", "delta.enableChangeDataFeed": "true"},
+    )
+    wanted, findings = RULES.normalize(Wanted(table), None)
+    assert [(f.code, f.severity) for f in findings] == [
+        ("F601", Severity.ERROR),
+        ("F604", Severity.WARNING),
+        ("F603", Severity.WARNING),
+    ]
+    assert wanted.table.primary_key == ("id",)
+    assert wanted.table.change_tracking is True
+    assert dict(wanted.table.properties) == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (hinted(Table(NAME, columns(a="string")), a=Hint(using="uuid()")), "changes each time"),
+        (hinted(Table(NAME, columns(a="int")), a=Hint(using="1; DROP TABLE t")), "cannot be read"),
+        (
+            Wanted(Table(NAME, columns(a="int"), constraints=(Check("c", "a > 0, 1"),))),
+            "cannot be read",
+        ),
+        (Wanted(Table(NAME, columns(a="int"), cluster_by=("b",))), "not one of the columns"),
+        (
+            Wanted(Table(NAME, columns(a="int", b="int"), cluster_by=("a",), partition_by=("b",))),
+            "never both",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_blocks(wanted: Wanted, words: str) -> None:
+    _, findings = RULES.normalize(wanted, None)
+    assert any(words in f.message and f.severity is Severity.ERROR for f in findings)
+
+
+LIVE = Table(
+    NAME,
+    (
+        *columns(
+            id="!int",
+            f="float",
+            n="int",
+            d="string",
+            s="struct<v: varchar(3), a: int>",
+            xs="array<struct<p: int>>",
+        ),
+        column("g", "int", generated="n + 1"),
+    ),
+    partition_by=("d",),
+    extras=MODERN,
+)
+PLAIN = Table(
+    NAME, tuple(c for c in LIVE.columns if c.name != "g"), extras=MODERN, partition_by=("d",)
+)
+
+CELLS = [
+    ({"n": "bigint"}, PLAIN, Rung.METADATA),
+    ({"n": "string"}, PLAIN, Rung.REWRITE),
+    ({"f": "double"}, PLAIN, Rung.REWRITE),
+    ({"n": None}, PLAIN, Rung.METADATA),
+    ({"d": None}, PLAIN, Rung.REWRITE),
+    ({"s": "struct<v: varchar(5), a: int>"}, PLAIN, Rung.REWRITE),
+    ({"s": "struct<v: varchar(3), a: bigint>"}, PLAIN, Rung.METADATA),
+    ({"s": "struct<v: varchar(3), a: int, b: int>"}, PLAIN, Rung.REWRITE),
+    ({"xs": "array<struct<p: int, q: int>>"}, PLAIN, Rung.METADATA),
+    ({"n": "!int"}, PLAIN, Rung.STEPS),
+    ({"n": "bigint"}, LIVE, Rung.NEVER),
+    ({"n": None}, LIVE, Rung.NEVER),
+    ({"f": "double"}, LIVE, Rung.NEVER),
+]
+
+
+@pytest.mark.parametrize(("change", "live", "rung"), CELLS, ids=lambda v: str(v)[:40])
+def test_the_rung_of_each_cell(change: dict[str, str | None], live: Table, rung: Rung) -> None:
+    wish = tuple(
+        column(c.name, str(change[c.name])) if change.get(c.name) else c
+        for c in live.columns
+        if change.get(c.name, "") is not None
+    )
+    parts = tuple(p for p in live.partition_by if p in {c.name for c in wish})
+    sketch = draft(Wanted(Table(NAME, wish, partition_by=parts)), live, RULES, FREE)
+    assert sketch.job.rung is rung
+    assert sketch.job.why or rung is Rung.METADATA
