@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from backends.spark.lake import EVERYTHING, col
+from backends.spark.lake import EVERYTHING, IN_ORDER, col
 from instar.backends.spark.iceberg_metadata import commits_since, table_from_metadata
 from instar.backends.spark.iceberg_rules import IcebergRules
 from instar.backends.spark.iceberg_transforms import parse_sort, parse_transform
@@ -199,6 +199,32 @@ def test_every_name_is_free_when_a_statement_needs_it() -> None:
     assert made.target is not None
     assert made.steps[-1].after.columns == made.target.columns
     assert [s.kind for s in made.steps].count("drop") == 1
+
+
+def test_a_column_and_something_inside_it_never_change_in_one_statement() -> None:
+    """Spark refuses such a statement; siblings and strangers still share one."""
+    live = table(
+        col("id", "int"),
+        col("s", "struct<a:int,t:struct<x:int,y:int>>", nullable=False),
+        col("u", "struct<a:int,b:int>"),
+    )
+    wanted = table(
+        col("s", "struct<t:struct<y:int,x:int> COMMENT 'c',a:int>", comment="c"),
+        col("id", "int", comment="c"),
+        col("u", "struct<b:int COMMENT 'c',a:int>"),
+    )
+    made = finish(draft(Wanted(wanted), live, RULES, IN_ORDER), (), Cost(), RULES)
+    told = [(s.kind, s.title) for s in made.steps]
+    assert told == [
+        ("nullable", "allow NULL in s"),
+        ("comment", "comment on s, id, u.b"),
+        ("comment", "comment on s.t"),
+        ("reorder", "move s, u.b"),
+        ("reorder", "move s.t"),
+        ("reorder", "move s.t.y"),
+    ]
+    assert made.target is not None
+    assert made.steps[-1].after.columns == made.target.columns
 
 
 def test_a_metadata_file_is_read_at_every_depth() -> None:

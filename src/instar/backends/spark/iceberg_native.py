@@ -6,7 +6,7 @@ changes in place, the order, and last what holds for the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -42,6 +42,8 @@ from instar.core.types import Column, Path, Struct, children, path_text, walk
 
 _C = TypeVar("_C")
 _Action = Callable[[Any], str]
+_Level = tuple[Path, list[tuple[Path, str]], tuple[Column, ...]]
+"""The parent of a level, the moves in it, its columns in their wanted order."""
 _WORDS = {"widen": "widen", "nullable": "allow NULL in", "comment": "comment on"}
 _GOING = "__instar_going"
 _PASSING = "__instar_passing"
@@ -198,31 +200,37 @@ class Native:
             ]
             if not changes:
                 continue
-            actions = [(c.path, action(m)) for c, m in changes]
-            table = evolve(self.now, tuple(_only(c, m) for c, m in changes))
-            words = ", ".join(path_text(c.path) for c, _ in changes)
-            self._step(
-                kind, f"{_WORDS[kind]} {words}", ddl.alter_columns(self.full, actions), table
-            )
+            for batch in apart(changes, lambda item: [item[0].path]):
+                actions = [(c.path, action(m)) for c, m in batch]
+                table = evolve(self.now, tuple(_only(c, m) for c, m in batch))
+                words = ", ".join(path_text(c.path) for c, _ in batch)
+                sql = ddl.alter_columns(self.full, actions)
+                self._step(kind, f"{_WORDS[kind]} {words}", sql, table)
 
     def _order_of_columns(self) -> None:
-        moves: list[tuple[Path, str]] = []
-        table = self.now
-        for path, type_ in _levels(self.job.target):
-            order = [c.name for c in type_]
-            level = list(_children_of(table, path))
-            for at, name in enumerate(order):
-                if level[at].name == name:
-                    continue
-                column = next(c for c in level if c.name == name)
-                level.remove(column)
-                level.insert(at, column)
-                moves.append(((*path, name), ddl.move_action(order[at - 1] if at else FIRST)))
-            table = replace_columns(table, path, tuple(level))
-        if moves:
+        levels = [self._moves(path, wish) for path, wish in _levels(self.job.target)]
+        moved = [level for level in levels if level[1]]
+        for batch in apart(moved, lambda level: [path for path, _ in level[1]]):
+            moves = [move for _, level, _ in batch for move in level]
+            table = self.now
+            for parent, _, columns in batch:
+                order = {c.name: at for at, c in enumerate(columns)}
+                now = sorted(_children_of(table, parent), key=lambda c: order[c.name])
+                table = replace_columns(table, parent, tuple(now))
             words = ", ".join(path_text(path) for path, _ in moves)
-            sql = ddl.alter_columns(self.full, moves)
-            self._step("reorder", f"move {words}", sql, table)
+            self._step("reorder", f"move {words}", ddl.alter_columns(self.full, moves), table)
+
+    def _moves(self, parent: Path, wish: tuple[Column, ...]) -> _Level:
+        """The moves that bring one level into its order, one after the other."""
+        order = [c.name for c in wish]
+        names = [c.name for c in self._children(parent)]
+        moves: list[tuple[Path, str]] = []
+        for at, name in enumerate(order):
+            if names[at] != name:
+                names.remove(name)
+                names.insert(at, name)
+                moves.append(((*parent, name), ddl.move_action(order[at - 1] if at else FIRST)))
+        return parent, moves, wish
 
     # --- the table itself ---
 
@@ -342,6 +350,28 @@ def renamed_table(table: Table, path: Path, new: str) -> Table:
         partition_by=tuple(sorted(map(partition, table.partition_by))),
         cluster_by=tuple(map(order, table.cluster_by)),
     )
+
+
+def apart(items: Sequence[_C], paths: Callable[[_C], list[Path]]) -> list[list[_C]]:
+    """In order, in as few groups as none holds a column together with something inside it.
+
+    Spark takes no statement that changes both.
+    """
+    groups: list[list[_C]] = []
+    for item in items:
+        place = 0
+        for at, group in enumerate(groups):
+            if any(_nested(a, b) for other in group for a in paths(other) for b in paths(item)):
+                place = at + 1
+        if place == len(groups):
+            groups.append([])
+        groups[place].append(item)
+    return groups
+
+
+def _nested(a: Path, b: Path) -> bool:
+    size = min(len(a), len(b))
+    return len(a) != len(b) and a[:size] == b[:size]
 
 
 def _only(change: ModifyColumn, modification_: Modification) -> ModifyColumn:
