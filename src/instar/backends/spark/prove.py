@@ -95,15 +95,15 @@ class Prover:
         projected = ValueWriter(SparkValues(trying=True), trying=True).select_list(job.projection)
         known = " AND ".join(f"{c} IS NOT NULL" for c in columns)
         shared = (
-            f"SELECT {', '.join(columns)}, count(*) AS n FROM"
+            f"SELECT {', '.join(columns)}, count(*) AS __instar_n FROM"
             f" (SELECT {', '.join(projected)} FROM {self.source}) WHERE {known}"
             f" GROUP BY {', '.join(columns)} HAVING count(*) > 1"
         )
-        count = self.handle.run(f"SELECT COALESCE(sum(n), 0) AS c FROM ({shared})")[0]["c"]
+        count = self.handle.run(f"SELECT COALESCE(sum(__instar_n), 0) AS c FROM ({shared})")[0]["c"]
         if not count:
             return ProofResult(proof, 0)
         wish = ", ".join(f"CAST({c} AS STRING) AS w{i}" for i, c in enumerate(columns))
-        query = f"SELECT {wish}, CAST(n AS STRING) AS w{len(columns)} FROM ({shared})"
+        query = f"SELECT {wish}, CAST(__instar_n AS STRING) AS w{len(columns)} FROM ({shared})"
         shown = self._shown([*proof.columns, "rows"], query, len(columns))
         return ProofResult(proof, int(count), shown)
 

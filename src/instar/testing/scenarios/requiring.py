@@ -150,6 +150,13 @@ _CONSTRAINTS = (
         block=Block("F301", 2, ("x",), column="a"),
     ),
     Scenario(
+        "add a unique constraint on a column called n, two rows share a zero",
+        shape(c("n", INT)),
+        ({"id": 1, "n": 0}, {"id": 2, "n": 0}, {"id": 3, "n": 5}),
+        shape(c("n", INT), constraints=(Unique("one_n", ("n",)),)),
+        block=Block("F301", 2, ("0",), column="n"),
+    ),
+    Scenario(
         "add a check, NULL passes",
         _AMOUNT,
         ({"id": 1, "amount": 0}, {"id": 2, "amount": None}),
