@@ -139,6 +139,9 @@ def harness(request: pytest.FixtureRequest, spark: SparkHandle) -> Iterator[Spar
     place = f"{quote_backtick(backend.catalog)}.{quote_backtick(schema)}"
     spark.run(f"CREATE SCHEMA {place}")
     yield SparkHarness(backend, schema)
+    # Iceberg's catalog does not cascade.
+    for row in spark.run(f"SHOW TABLES IN {place}"):
+        spark.run(f"DROP TABLE {place}.{quote_backtick(row['tableName'])}")
     spark.run(f"DROP SCHEMA {place} CASCADE")
 
 
