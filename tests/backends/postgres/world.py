@@ -25,7 +25,7 @@ QUICK = Patience(lock_timeout=0.5, attempts=3, batch=100)
 class World:
     def __init__(self, url: str, patience: Patience = QUICK) -> None:
         self.url = url
-        self.connection = psycopg.connect(url, autocommit=True)
+        self.connection = psycopg.connect(url, autocommit=True, prepare_threshold=None)
         self.backend = PostgresBackend(Session(url, patience))
         self.schema = "public"
 

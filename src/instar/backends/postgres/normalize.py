@@ -166,8 +166,7 @@ class _Normalizer:
         except BadExpression as error:
             self.bad(f"CHECK '{name}'", sql, str(error))
             return sql
-        live = self.live.constraints if self.live is not None else ()
-        if self.speller is None or any(isinstance(c, Check) and c.expression == text for c in live):
+        if self.speller is None or self._has_check(text, columns, names):
             return text
         as_named = tuple(replace(c, name=n) for c, n in zip(columns, names, strict=True))
         try:
@@ -177,6 +176,15 @@ class _Normalizer:
         except BadExpression:
             pass
         return text
+
+    def _has_check(self, text: str, columns: tuple[Column, ...], names: tuple[str, ...]) -> bool:
+        """The table has it in this spelling, and no type changes that would alter it."""
+        if self.live is None:
+            return False
+        types = {name: bare(c.type) for c, name in zip(columns, names, strict=True)}
+        stay = all(types.get(c.name, bare(c.type)) == bare(c.type) for c in self.live.columns)
+        there = (c for c in self.live.constraints if isinstance(c, Check))
+        return stay and any(c.expression == text for c in there)
 
     def hint(self, path: Path, hint: Hint) -> Hint:
         """Migration helpers over the old row."""

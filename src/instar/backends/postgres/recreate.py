@@ -20,16 +20,12 @@ from instar.backends.postgres.keyset import Keyset, Place
 from instar.backends.postgres.names import FN, LOG, POS, TRIGGER, beside
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
-from instar.backends.postgres.verify import Verifier
+from instar.backends.postgres.verify import Truncated, Verifier
 from instar.backends.sql import literal, qualified, quote_double
 from instar.errors import EngineError, InstarError, VerificationFailed
 
 COPY, BUILD, VERIFY, SWAP, DONE = "copy", "build", "verify", "swap", "swapped"
 _FEW, _ROUNDS = 500, 20
-
-
-class _Truncated(Exception):
-    """The table was emptied meanwhile: the copy begins anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class Recreation:
             try:
                 self._go_on(state)
                 return
-            except _Truncated:
+            except Truncated:
                 self.abandon()
                 state = None
 
@@ -234,7 +230,7 @@ class Recreation:
         """Take over every change that the log shows; inside a transaction of one snapshot."""
         session, key = self.session, self.recipe.key
         if session.ask(f"SELECT 1 FROM {self.log} WHERE truncated LIMIT 1"):
-            raise _Truncated
+            raise Truncated
         marks = [f"k{n}" for n in range(1, len(key) + 1)]
         columns = ", ".join(marks)
         count = session.execute(

@@ -33,6 +33,10 @@ def _hash(columns: Sequence[str]) -> str:
     return f'CAST(hashtextextended(CAST(ROW({row}) AS text) COLLATE "C", 0) AS numeric)'
 
 
+class Truncated(Exception):
+    """The table was emptied meanwhile: the copy begins anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verifier:
     session: Session
@@ -54,10 +58,16 @@ class Verifier:
                 end = keyset.end_of_batch(self.session, place, _CHUNK)
                 going = end is not None
                 rows, same = self._compare(place, end)
+                if not same and self._emptied():
+                    raise Truncated
                 if not same:
                     raise _differs(self.recipe, ", ".join(self._split(place, end)))
             place, done = end, done + rows
             context.progress(f"verify {self.recipe.table}", done, None)
+
+    def _emptied(self) -> bool:
+        log = qualified(beside(self.recipe.table, LOG))
+        return bool(self.session.ask(f"SELECT 1 FROM {log} WHERE truncated LIMIT 1"))
 
     def _compare(self, low: Place | None, high: Place | None) -> tuple[int, bool]:
         old = self.session.ask(self._old(*self._range(low, high, old=True)))[0]
