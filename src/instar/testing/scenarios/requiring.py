@@ -150,7 +150,7 @@ _CONSTRAINTS = (
         block=Block("F301", 2, ("x",), column="a"),
     ),
     Scenario(
-        "add a unique constraint on a column called n, two rows share a zero",
+        "a unique column called n, zero twice",
         shape(c("n", INT)),
         ({"id": 1, "n": 0}, {"id": 2, "n": 0}, {"id": 3, "n": 5}),
         shape(c("n", INT), constraints=(Unique("one_n", ("n",)),)),
