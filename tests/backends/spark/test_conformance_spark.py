@@ -142,7 +142,10 @@ def harness(request: pytest.FixtureRequest, spark: SparkHandle) -> Iterator[Spar
     # Iceberg's catalog does not cascade.
     for row in spark.run(f"SHOW TABLES IN {place}"):
         spark.run(f"DROP TABLE {place}.{quote_backtick(row['tableName'])}")
-    spark.run(f"DROP SCHEMA {place} CASCADE")
+    # Not every catalog drops a schema with what is in it.
+    for row in spark.run(f"SHOW TABLES IN {place}"):
+        spark.run(f"DROP TABLE {place}.{quote_backtick(row['tableName'])}")
+    spark.run(f"DROP SCHEMA {place}")
 
 
 @pytest.mark.parametrize("scenario", _chosen(), ids=str)
