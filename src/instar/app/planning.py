@@ -58,19 +58,20 @@ def _plan_on(
         name = item.table.name
         found = live.get(name)
         if name in open_runs:
-            plans.append(_without_steps(item, backend, _interrupted(name), Status.NO_CHANGE))
+            plans.append(_without_steps(item, backend, interrupted(name), Status.NO_CHANGE))
         elif isinstance(found, NotATable):
             plans.append(_without_steps(item, backend, _not_a_table(found), Status.BLOCKED))
         else:
             drafts.append(draft(item, found, backend.rules, policy, done.get(name, frozenset())))
     costs = backend.measure([d.name for d in drafts if d.live is not None and d.job.changes])
-    plans += [_completed(d, backend, costs, listener) for d in drafts]
+    plans += [completed(d, backend, costs, listener) for d in drafts]
     return plans
 
 
-def _completed(
+def completed(
     sketch: Draft, backend: Backend, costs: Mapping[TableName, Cost], listener: Listener
 ) -> TablePlan:
+    """A draft with the proofs that its rows gave."""
     cost = costs.get(sketch.name, Cost())
     results: Sequence[ProofResult] = ()
     if sketch.proofs and sketch.provable:
@@ -127,7 +128,7 @@ def _not_a_table(found: NotATable) -> Finding:
     )
 
 
-def _interrupted(name: TableName) -> Finding:
+def interrupted(name: TableName) -> Finding:
     return Finding(
         "F503",
         Severity.WARNING,

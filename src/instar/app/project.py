@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from instar.app import comparing, doctoring
 from instar.app.events import Listener, Silent
+from instar.app.modelling import Modelling, impact_findings, plan_models, remember_views
 from instar.app.opening import opened
 from instar.app.planning import plan_tables
 from instar.apply import Question, TableReport, apply_plan, questions, resume
@@ -22,8 +23,11 @@ from instar.core.plan import Plan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
+from instar.run.builders import open_builder
+from instar.sources.expression import DIALECTS
 from instar.sources.importer import manifest_text
 from instar.sources.manifest import load_manifests
+from instar.sources.models import EMPTY, Models, load_models, model_files
 from instar.sources.project import Environment, ProjectConfig, load_project
 from instar.sources.rewrite import columns_block, write_columns
 from instar.sources.scaffold import ProjectKind, init_project
@@ -63,14 +67,20 @@ class Project:
     def environment(self, env: str | None = None) -> Environment:
         return self.config.environment(env)
 
-    def wanted(self, env: str | None = None, tables: Sequence[str] = ()) -> tuple[Wanted, ...]:
-        """What the manifests ask for; `tables` are names or patterns."""
+    def wanted(
+        self,
+        env: str | None = None,
+        tables: Sequence[str] = (),
+        models: Sequence[TableName] = (),
+    ) -> tuple[Wanted, ...]:
+        """What the manifests ask for; `tables` are names or patterns, of manifests or models."""
         everything = load_manifests(self.config, self.environment(env))
         if not tables:
             return everything
         chosen = tuple(w for w in everything if any(_named(w.table.name, t) for t in tables))
         for pattern in tables:
-            if not any(_named(w.table.name, pattern) for w in everything):
+            names = (*(w.table.name for w in everything), *models)
+            if not any(_named(name, pattern) for name in names):
                 raise ProjectError(
                     "E116",
                     f"no manifest for table '{pattern}'",
@@ -81,6 +91,7 @@ class Project:
     def validate(self, env: str | None = None) -> tuple[Finding, ...]:
         """Read every file and normalize every table for its engine, touching nothing."""
         chosen = self.environment(env)
+        self.models(env)
         return doctoring.validated(load_manifests(self.config, chosen), chosen)
 
     def plan(
@@ -91,15 +102,47 @@ class Project:
         spark: Any = None,
     ) -> Plan:
         """What would happen. Reads only."""
-        wanted = self.wanted(env, tables)
+        models = self.models(env)
+        if not models.models:
+            self.wanted(env, tables)
         with self._world(env, spark) as world:
-            return self._planned(world, wanted, policy)
+            return self._planned(world, models, policy, tables)[0]
 
-    def _planned(self, world: _World, wanted: Sequence[Wanted], policy: Policy) -> Plan:
-        found = plan_tables(
-            wanted, world.engine, world.store, world.env.name, policy, self.listener
+    def models(self, env: str | None = None) -> Models:
+        """Every model of the project, with what its query reads."""
+        chosen = self.environment(env)
+        if not model_files(self.config.root):
+            return EMPTY
+        declared = [w.table.name for w in load_manifests(self.config, chosen)]
+        return load_models(self.config, chosen, declared)
+
+    def _planned(
+        self, world: _World, models: Models, policy: Policy, tables: Sequence[str] = ()
+    ) -> tuple[Plan, Modelling | None]:
+        """Manifests first, then models from the first layer to the last."""
+        chosen = frozenset(
+            n for n, m in models.models.items() if not tables or _chosen(m.table, tables)
         )
-        return Plan(world.env.name, policy, found)
+        known = tuple(m.table for m in models.models.values())
+        wanted = self.wanted(world.env.name, tables, known)
+        env, store = world.env, world.store
+        found = plan_tables(wanted, world.engine, store, env.name, policy, self.listener)
+        if not models.models:
+            return Plan(env.name, policy, found), None
+        work = Modelling(
+            models=models,
+            manifests={p.table: p for p in found},
+            builder=open_builder(world.engine, env),
+            store=store,
+            env=env.name,
+            policy=policy,
+            listener=self.listener,
+            chosen=chosen,
+            dialect=DIALECTS[env.type],
+        )
+        plans = plan_models(work)
+        told = tuple(replace(p, findings=(*p.findings, *impact_findings(work, p))) for p in found)
+        return Plan(env.name, policy, (*told, *plans)), work
 
     def apply(
         self,
@@ -126,6 +169,7 @@ class Project:
                 progress=self.listener.progress,
                 note=self.listener.note,
             )
+            remember_views(world.store, plan, reports)
         if not all(r.ok for r in reports):
             return ApplyReport(reports)
         blocks, written = self._normalized(plan, write_manifests)
@@ -212,6 +256,7 @@ class Project:
     ) -> tuple[tuple[Path, str], ...]:
         """Manifests for live tables that have none: (path, text) each; nothing is written."""
         declared = {w.table.name for w in load_manifests(self.config, self.environment(env))}
+        declared |= {m.table for m in self.models(env).models.values()}
         result: list[tuple[Path, str]] = []
         for table in self.live(env, spark=spark):
             chosen = not patterns or any(_named(table.name, p) for p in patterns)
@@ -267,6 +312,10 @@ def _refuse_blocked(plan: Plan) -> None:
             f"the plan is blocked for {names}; nothing was touched",
             hint="See the findings with `instar plan`.",
         )
+
+
+def _chosen(name: TableName, patterns: Sequence[str]) -> bool:
+    return any(_named(name, pattern) for pattern in patterns)
 
 
 def _named(name: TableName, pattern: str) -> bool:

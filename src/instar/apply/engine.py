@@ -8,6 +8,7 @@ from dataclasses import replace
 from instar.apply.failpoints import Failpoints
 from instar.apply.report import Result, TableReport
 from instar.apply.runner import (
+    VIEW,
     Failpoint,
     Note,
     Runner,
@@ -123,6 +124,8 @@ def _refuse_blocked(table: TablePlan) -> None:
 def _unmoved(table: TablePlan, backend: Backend) -> Table | None:
     """The live table, if it is still the one that was planned for (identities count where there are)."""
     live = inspected(backend, table.table)
+    if is_view(table) and not isinstance(live, Table):
+        return None
     if isinstance(live, NotATable):
         raise _moved(table, f"there is a {live.kind} of that name now")
     match live, table.live:
@@ -139,6 +142,10 @@ def _unmoved(table: TablePlan, backend: Backend) -> Table | None:
             if said:
                 raise _moved(table, changes_text(said))
     return live
+
+
+def is_view(table: TablePlan) -> bool:
+    return any(step.kind == VIEW for step in table.steps)
 
 
 def _moved(table: TablePlan, what: str) -> PlanMoved:

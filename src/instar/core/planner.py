@@ -66,17 +66,22 @@ def draft(
     rules: Rules,
     policy: Policy,
     done: DoneRenames = frozenset(),
+    *,
+    nested_order: bool = False,
 ) -> Draft:
-    """Decide what happens to one table."""
+    """Decide what happens to one table; `nested_order`: fields inside a column take the wanted order."""
     wanted, findings = rules.normalize(wanted, live)
     changes = diff(live, wanted, rules.fold, done)
     if live is not None and not changes:
         return Draft(wanted, live, (), findings, _idle(live, wanted), (), ())
     replaced = frozenset(c.constraint.name for c in changes if isinstance(c, AddConstraint))
     classified = tuple(
-        _decided(classify(change, wanted, rules.fold), live, policy, replaced) for change in changes
+        _decided(classify(change, wanted, rules.fold), live, policy, replaced, nested_order)
+        for change in changes
     )
-    accepted = tuple(_placed(c.change, live, policy, rules) for c in classified if c.accepted)
+    accepted = tuple(
+        _placed(c.change, live, policy, rules, nested_order) for c in classified if c.accepted
+    )
     target = evolve(live, accepted)
     able = [_able(change, live, wanted, rules) for change in accepted]
     rung = max((c.rung for c in able), key=lambda r: r.height, default=Rung.METADATA)
@@ -105,17 +110,24 @@ def _able(change: Change, live: Table | None, wanted: Wanted, rules: Rules) -> C
     return rules.capability(change, live, wanted)
 
 
-def _placed(change: Change, live: Table | None, policy: Policy, rules: Rules) -> Change:
+def _placed(
+    change: Change, live: Table | None, policy: Policy, rules: Rules, nested_order: bool
+) -> Change:
     """Where a new column really goes: at the end of a tracked table, or where no place can be had."""
     if not isinstance(change, AddColumn) or live is None:
         return change
     tracked = bool(live.change_tracking)
-    free = rules.positions or policy.reorders
+    nested = nested_order and len(change.path) > 1
+    free = rules.positions or policy.reorders or nested
     return change if free and not tracked else replace(change, after=None)
 
 
 def _decided(
-    classified: Classified, live: Table | None, policy: Policy, replaced: frozenset[str]
+    classified: Classified,
+    live: Table | None,
+    policy: Policy,
+    replaced: frozenset[str],
+    nested_order: bool,
 ) -> Classified:
     """What the policy lets through; the rest stays in the plan as seen and not done."""
     match classified.change:
@@ -125,9 +137,10 @@ def _decided(
             return replace(classified, accepted=policy.drops)
         case ChangeClustering(_, ()) | ChangePartitioning(_, ()):
             return replace(classified, accepted=policy.drops)
-        case ReorderColumns():
+        case ReorderColumns(path):
             tracked = live is not None and bool(live.change_tracking)
-            return replace(classified, accepted=policy.reorders and not tracked)
+            wished = policy.reorders or (nested_order and bool(path))
+            return replace(classified, accepted=wished and not tracked)
         case _:
             return classified
 

@@ -17,6 +17,7 @@ from instar.state.database import Database
 from instar.state.journal import Journal, JournalRun, Said
 from instar.state.locks import LEASE_SECONDS, Holder, Lock, holder
 from instar.state.memory import Event, Kept, Memory, Version
+from instar.state.models import ModelLog
 
 _SQLITE = "sqlite:///"
 
@@ -28,6 +29,7 @@ class Store:
         self._database, self._clock = database, clock
         self._memory = Memory(database, clock)
         self._journal = Journal(database, clock, self._memory)
+        self.models = ModelLog(database, clock)
 
     def __enter__(self) -> Store:
         return self

@@ -1,0 +1,210 @@
+"""Column lineage of models: which columns of which tables each output column comes from."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from instar.core.schema import TableName
+from instar.core.types import Column
+from instar.sources.models import Models, Target
+from instar.sources.models_sql import Read
+
+Shapes = Mapping[TableName, Sequence[Column]]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A column of a table."""
+
+    table: TableName
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        name = self.table
+        return name.schema.casefold(), name.name.casefold(), self.column.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Of one query: where each output column comes from, and all that it reads anywhere."""
+
+    outputs: Mapping[str, frozenset[Place]] = field(default_factory=dict)
+    reads: frozenset[Place] = frozenset()
+
+
+def query_lineage(
+    text: str, dialect: str, reads: Sequence[tuple[Read, Target]], shapes: Shapes
+) -> Lineage:
+    """The lineage of one query over tables of these shapes; empty where it cannot be told."""
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+    from sqlglot.optimizer.qualify import qualify
+    from sqlglot.optimizer.scope import build_scope
+
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    try:
+        tree = sqlglot.parse_one(text, read=dialect)
+        tables = _stand_ins(tree, reads)
+        schema: dict[str, object] = {
+            mark: {c.name.casefold(): "text" for c in shapes.get(name, ())} or {"?": "text"}
+            for mark, name in tables.items()
+        }
+        tree = qualify(
+            tree,
+            dialect=dialect,
+            schema=schema,
+            validate_qualify_columns=False,
+            quote_identifiers=False,
+            identify=False,
+        )
+        root = build_scope(tree)
+    except (SqlglotError, RecursionError, AttributeError, KeyError):
+        return Lineage()
+    return _Tracer(tables, shapes).trace(root) if root is not None else Lineage()
+
+
+def _stand_ins(tree: Any, reads: Sequence[tuple[Read, Target]]) -> dict[str, TableName]:
+    """Put a plain name in place of every table that is read, and say what it stands for."""
+    from sqlglot import exp
+
+    by_start = {read.start: (read, target) for read, target in reads}
+    marks: dict[str, TableName] = {}
+    for table in list(tree.find_all(exp.Table)):
+        parts = [p for p in table.parts if "start" in p.meta]
+        if isinstance(table.this, exp.Anonymous):
+            parts = [p for p in (table.args.get("db"), table.this) if p is not None]
+        found = by_start.get(min((p.meta["start"] for p in parts if "start" in p.meta), default=-1))
+        if found is None:
+            continue
+        read, target = found
+        mark = f"instar_{len(marks)}"
+        marks[mark] = target.table
+        alias = table.alias or read.name
+        table.set("this", exp.to_identifier(mark))
+        table.set("db", None)
+        table.set("catalog", None)
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return marks
+
+
+class _Tracer:
+    """Walks scopes from the outermost to the tables."""
+
+    def __init__(self, tables: Mapping[str, TableName], shapes: Shapes) -> None:
+        self.tables = tables
+        self.spelling = {
+            (name, c.name.casefold()): c.name for name, columns in shapes.items() for c in columns
+        }
+        self.seen: dict[tuple[int, str], frozenset[Place]] = {}
+
+    def trace(self, root: Any) -> Lineage:
+        outputs = {name: self.output(root, name) for name in self.names(root)}
+        reads: set[Place] = set()
+        for scope in root.traverse():
+            for column in scope.columns:
+                reads |= self.direct(scope, column)
+        return Lineage(outputs, frozenset(reads))
+
+    def names(self, scope: Any) -> list[str]:
+        return [str(name) for name in scope.expression.named_selects]
+
+    def output(self, scope: Any, name: str) -> frozenset[Place]:
+        key = (id(scope), name.casefold())
+        if key not in self.seen:
+            self.seen[key] = frozenset()
+            self.seen[key] = frozenset(self._output(scope, name))
+        return self.seen[key]
+
+    def _output(self, scope: Any, name: str) -> Iterator[Place]:
+        if scope.set_operation_scopes:
+            place = [n.casefold() for n in self.names(scope.set_operation_scopes[0])].index(
+                name.casefold()
+            )
+            for side in scope.set_operation_scopes:
+                names = self.names(side)
+                if place < len(names):
+                    yield from self.output(side, names[place])
+            return
+        from sqlglot import exp
+
+        for select in scope.expression.selects:
+            if select.alias_or_name.casefold() == name.casefold():
+                for column in select.find_all(exp.Column):
+                    yield from self.column(scope, column)
+
+    def column(self, scope: Any, column: Any) -> Iterator[Place]:
+        for part in (scope, *scope.subquery_scopes):
+            source = part.sources.get(column.table)
+            if source is None:
+                continue
+            if hasattr(source, "sources"):
+                yield from self.output(source, column.name)
+            elif (place := self.place(source, column)) is not None:
+                yield place
+            return
+
+    def direct(self, scope: Any, column: Any) -> set[Place]:
+        source = scope.sources.get(column.table)
+        place = None if source is None or hasattr(source, "sources") else self.place(source, column)
+        return {place} if place else set()
+
+    def place(self, source: Any, column: Any) -> Place | None:
+        table = self.tables.get(source.name)
+        if table is None:
+            return None
+        return Place(table, self.spelling.get((table, column.name.casefold()), column.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """The lineage of a whole project."""
+
+    by_model: Mapping[TableName, Lineage]
+    tables: Mapping[TableName, str]
+
+    def sources(self, place: Place) -> frozenset[Place]:
+        """The columns that a column is computed from, one step up."""
+        lineage = self.by_model.get(place.table)
+        if lineage is None:
+            return frozenset()
+        found = {n.casefold(): p for n, p in lineage.outputs.items()}
+        return found.get(place.column.casefold(), frozenset())
+
+    def heirs(self, place: Place) -> tuple[Place, ...]:
+        """The columns that are computed from a column, one step down."""
+        return tuple(
+            Place(table, name)
+            for table, lineage in self.by_model.items()
+            for name, places in lineage.outputs.items()
+            if any(p.key == place.key for p in places)
+        )
+
+    def downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
+        """Everything that is computed from these, through any number of models, nearest first."""
+        seen: dict[tuple[str, str, str], Place] = {}
+        open_ = deque(places)
+        while open_:
+            for heir in self.heirs(open_.popleft()):
+                if heir.key not in seen:
+                    seen[heir.key] = heir
+                    open_.append(heir)
+        return tuple(seen.values())
+
+
+def web(models: Models, shapes: Shapes, dialect: str) -> Web:
+    """The lineage of every model, in graph order."""
+    found: dict[TableName, Lineage] = {}
+    for name in models.order:
+        model = models.models[name]
+        if not model.python:
+            found[model.table] = query_lineage(model.body, dialect, models.targets[name], shapes)
+    return Web(found, {m.table: m.origin for m in models.models.values()})

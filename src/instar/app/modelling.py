@@ -1,0 +1,378 @@
+"""A plan for models: analysed in graph order against tables as they will be, then planned like manifests."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from instar.app.events import Listener
+from instar.app.impact import reached, readers_of, upstream_changes
+from instar.app.lineage import Web, web
+from instar.app.planning import completed, interrupted
+from instar.apply import Result, TableReport
+from instar.backends.base import NotATable
+from instar.core.changes import CreateTable, DropColumn
+from instar.core.classify import Classified, Safety, classify
+from instar.core.diff import diff
+from instar.core.evolve import evolve
+from instar.core.findings import Finding, Severity
+from instar.core.matching import DoneRenames
+from instar.core.plan import Plan, Status, TablePlan
+from instar.core.planner import draft
+from instar.core.policy import Policy
+from instar.core.refresh import Refresh, evolved
+from instar.core.schema import Table, TableName, Wanted
+from instar.core.types import Column
+from instar.run.building import Builder
+from instar.run.inferring import CannotInfer, Inferrer
+from instar.run.rendering import rendered
+from instar.run.wanting import check_output, wanted_table
+from instar.sources.models import Model, Models, Target
+from instar.sources.models_sql import Read
+from instar.state import Store
+from instar.state.models import Build
+
+
+@dataclass(slots=True)
+class Modelling:
+    """Everything that is known while models are planned; `queries` are the engine's texts."""
+
+    models: Models
+    manifests: Mapping[TableName, TablePlan]
+    builder: Builder
+    store: Store
+    env: str
+    policy: Policy
+    listener: Listener
+    chosen: frozenset[str]
+    formats: dict[TableName, str] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+    shapes: dict[TableName, tuple[Column, ...]] = field(default_factory=dict)
+    plans: dict[str, TablePlan] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    builds: Mapping[TableName, Build] = field(default_factory=dict)
+    renames: Mapping[TableName, DoneRenames] = field(default_factory=dict)
+    open_runs: frozenset[TableName] = frozenset()
+    dialect: str = "spark"
+    _web: Web | None = None
+
+    @property
+    def web(self) -> Web:
+        """Lineage over the planned shapes; worked out once, when a change asks for it."""
+        if self._web is None:
+            self._web = web(self.models, self.shapes, self.dialect)
+        return self._web
+
+    def __post_init__(self) -> None:
+        self.builds = self.store.models.builds(self.env)
+        self.renames = self.store.all_done_renames(self.env)
+        self.open_runs = frozenset(run.table for run in self.store.unfinished(self.env))
+
+    def render(self, model: Model, inferrer: Inferrer | None = None) -> str:
+        """The query with the names of the engine, or of the inferrer's world."""
+
+        def place(read: Read, target: Target) -> str:
+            if inferrer is not None:
+                return inferrer.place(target.table)
+            if target.kind == "outside":
+                return self.builder.outside_place(read, target)
+            return self.builder.place(target.table, self.formats.get(target.table, ""))
+
+        return rendered(model, self.models.targets[model.name], place)
+
+
+def plan_models(work: Modelling) -> tuple[TablePlan, ...]:
+    """The plans of the chosen models, parents first."""
+    inferrer = work.builder.inferrer()
+    try:
+        live = _live(work)
+        _declare_inputs(work, inferrer)
+        for name in work.models.order:
+            _analyse(work, work.models.models[name], live, inferrer)
+    finally:
+        inferrer.close()
+    found = {n: _impact(work, p) for n, p in work.plans.items() if n in work.chosen}
+    work.plans |= found
+    return tuple(found[n] for n in work.models.order if n in found)
+
+
+def _live(work: Modelling) -> dict[TableName, Table | NotATable]:
+    """Every model's table as it is, asked in bulk."""
+    by_format: defaultdict[str, list[TableName]] = defaultdict(list)
+    for model in work.models.models.values():
+        by_format[model.format].append(model.table)
+        work.formats[model.table] = model.format
+    for plan in work.manifests.values():
+        work.formats[plan.table] = plan.target.format if plan.target else ""
+    found: dict[TableName, Table | NotATable] = {}
+    for format_, names in by_format.items():
+        found |= work.builder.backend(format_).inspect(names)
+    return found
+
+
+def _declare_inputs(work: Modelling, inferrer: Inferrer) -> None:
+    """Declared tables as they will be, tables outside the project as they are."""
+    used: dict[TableName, tuple[Read, Target]] = {}
+    for reads in work.models.targets.values():
+        used |= {t.table: (r, t) for r, t in reads if t.kind != "model"}
+    outside = [i for i in used.values() if i[1].table not in work.manifests]
+    for name, table in work.builder.outside(outside).items():
+        work.shapes[name] = table.columns
+        inferrer.declare(name, table.columns)
+    for name, (_, target) in used.items():
+        plan = work.manifests.get(target.table)
+        shape = plan and (plan.live if plan.status is Status.BLOCKED else plan.target)
+        shape = shape or (plan and plan.target)
+        if shape:
+            work.shapes[name] = shape.columns
+            inferrer.declare(name, shape.columns)
+
+
+def _analyse(
+    work: Modelling,
+    model: Model,
+    live: Mapping[TableName, Table | NotATable],
+    inferrer: Inferrer,
+) -> None:
+    """Infer one model, plan it, and tell the world what it will look like."""
+    there = live.get(model.table)
+    work.queries[model.name] = work.render(model)
+    behind = [p for p in work.models.parents(model.name) if p in work.broken]
+    if behind:
+        work.broken.add(model.name)
+        work.plans[model.name] = _stopped(work, model, there, _behind(model, behind))
+        return
+    try:
+        inferred = _inferred(work, model, inferrer)
+    except CannotInfer as error:
+        work.broken.add(model.name)
+        work.plans[model.name] = _stopped(work, model, there, _uncompiled(work, model, error))
+        return
+    if model.table in work.open_runs and model.name in work.chosen:
+        shape = there.columns if isinstance(there, Table) else inferred
+        stopped = _stopped(work, model, there, interrupted(model.table))
+        work.plans[model.name] = replace(stopped, status=Status.NO_CHANGE)
+    elif model.name not in work.chosen:
+        shape = there.columns if isinstance(there, Table) else inferred
+    elif model.materialization == "view":
+        shape = inferred
+        work.plans[model.name] = _view(work, model, inferred, there)
+    else:
+        shape = _table(work, model, inferred, there, inferrer)
+    work.shapes[model.table] = shape
+    inferrer.declare(model.table, shape)
+
+
+def _inferred(work: Modelling, model: Model, inferrer: Inferrer) -> tuple[Column, ...]:
+    if model.python:
+        return inferrer.infer_python(model, work.models.upstream(model.name))  # type: ignore[attr-defined,no-any-return]
+    return inferrer.infer(work.render(model, inferrer))
+
+
+def _table(
+    work: Modelling,
+    model: Model,
+    inferred: tuple[Column, ...],
+    there: Table | NotATable | None,
+    inferrer: Inferrer,
+) -> tuple[Column, ...]:
+    if isinstance(there, NotATable):
+        check_output(model, inferred)
+        work.plans[model.name] = _stopped(work, model, there, _other_kind(model, there.kind))
+        return inferred
+    wanted = wanted_table(model, inferred, there, inferrer)
+    rules = work.builder.backend(model.format).rules
+    policy = replace(work.policy, allow_column_removal=work.policy.drops)
+    done = work.renames.get(model.table, frozenset())
+    sketch = draft(wanted, there, rules, policy, done, nested_order=True)
+    if sketch.live is None or not sketch.changes:
+        work.plans[model.name] = completed(
+            sketch, work.builder.backend(model.format), {}, work.listener
+        )
+        return sketch.job.target.columns
+    way = _way(work, model, wanted_table(model, inferred, None, inferrer))
+    costs = work.builder.backend(model.format).measure([model.table])
+    plan = completed(sketch, work.builder.backend(model.format), costs, work.listener)
+    plan = _in_model_words(evolved(sketch, plan, policy, way))
+    work.plans[model.name] = plan
+    target = plan.target if plan.target is not None else sketch.job.target
+    return target.columns
+
+
+def _way(work: Modelling, model: Model, wanted: Wanted) -> Refresh:
+    backend = work.builder.backend(model.format)
+    normalized, _ = backend.rules.normalize(replace(wanted, hints={}), None)
+    fresh = evolve(None, (CreateTable(normalized.table),))
+    parquet = model.format == "parquet"
+    return Refresh(
+        model.name,
+        model.strategy == "full_refresh",
+        fresh,
+        lambda: work.builder.refresh_steps(model, fresh, work.queries[model.name]),
+        "Consider using Delta format" if parquet else "",
+    )
+
+
+_HINTS = {
+    "F101": "Give the column a `default` in the model's frontmatter.",
+    "F203": "Give the column a `default` or a `backfill` without NULLs in the frontmatter.",
+    "F104": "Pass --allow-full-refresh to recompute the table.",
+    "F105": "If so, say `renamed_from` for the new column in the model's frontmatter.",
+}
+
+
+def _in_model_words(plan: TablePlan) -> TablePlan:
+    said = tuple(replace(f, hint=_HINTS.get(f.code, f.hint)) for f in plan.findings)
+    return replace(plan, findings=said)
+
+
+def _view(
+    work: Modelling, model: Model, inferred: tuple[Column, ...], there: Table | NotATable | None
+) -> TablePlan:
+    """A view is replaced when its query or what it returns has changed."""
+    check_output(model, inferred)
+    if isinstance(there, Table):
+        return _stopped(work, model, there, _other_kind(model, "a table"))
+    backend = work.builder.backend(model.format).rules.name
+    sql = work.queries[model.name]
+    after = Table(model.table, inferred, "view")
+    known = work.builds.get(model.table)
+    was = _view_columns(work, model) if there is not None else None
+    same = was is not None and _plain(was) == _plain(inferred)
+    if (
+        there is not None
+        and known is not None
+        and known.fingerprint == view_mark(model, sql)
+        and same
+    ):
+        return TablePlan(
+            model.table, backend, Status.NO_CHANGE, (), (), (), after, after, origin=model.origin
+        )
+    before = Table(model.table, was, "view") if was is not None else None
+    changes = diff(before, Wanted(after))
+    told = tuple(
+        replace(classify(c, Wanted(after), str.casefold), safety=Safety.SAFE) for c in changes
+    )
+    step = work.builder.view_step(model, sql, inferred, new=there is None)
+    return TablePlan(
+        model.table,
+        backend,
+        Status.CREATE if there is None else Status.CHANGE,
+        told,
+        (),
+        (replace(step, data={"mark": view_mark(model, sql)}),),
+        before,
+        after,
+        origin=model.origin,
+    )
+
+
+def _view_columns(work: Modelling, model: Model) -> tuple[Column, ...] | None:
+    read = Read((model.table.schema, model.table.name), False, 0, 0)
+    found = work.builder.outside([(read, Target(model.table, "outside", model.name))])
+    return found[model.table].columns if model.table in found else None
+
+
+def _plain(columns: tuple[Column, ...]) -> tuple[tuple[str, object], ...]:
+    return tuple((c.name, c.type) for c in columns)
+
+
+def view_mark(model: Model, sql: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(f"{model.fingerprint}\0{sql}".encode()).hexdigest()
+
+
+def _stopped(
+    work: Modelling, model: Model, there: Table | NotATable | None, finding: Finding
+) -> TablePlan:
+    return TablePlan(
+        model.table,
+        work.builder.backend(model.format).rules.name,
+        Status.BLOCKED,
+        (),
+        (finding,),
+        (),
+        there if isinstance(there, Table) else None,
+        None,
+        origin=model.origin,
+    )
+
+
+def _behind(model: Model, broken: Sequence[str]) -> Finding:
+    return Finding(
+        "F703",
+        Severity.ERROR,
+        f"[{model.table}] cannot be analysed: {', '.join(broken)} does not compile.",
+        "Mend that model first.",
+    )
+
+
+def _other_kind(model: Model, kind: str) -> Finding:
+    return Finding(
+        "F106",
+        Severity.ERROR,
+        f"[{model.table}] is {kind} on the engine, but the model is a {model.materialization}.",
+        "Remove what is there (or give the model another name), then plan again.",
+    )
+
+
+def _uncompiled(work: Modelling, model: Model, error: CannotInfer) -> Finding:
+    """Why a query no longer compiles: the change upstream that took away what it names."""
+    where = None
+    if error.line is not None and model.file is not None:
+        first = model.file.text[: model.offset].count("\n")
+        where = model.file.location(first + error.line)
+    causes = list(upstream_changes(work.models, work.plans, work.manifests, model, error))
+    because = f" Because {'; '.join(causes)}." if causes else ""
+    return Finding(
+        "F702",
+        Severity.ERROR,
+        f"[{model.table}] does not compile: {error.message.rstrip('.')}.{because}",
+        "Change the query of this model together with what it reads.",
+        (error.column,) if error.column else (),
+        where=where or model.locate(None),
+    )
+
+
+def _impact(work: Modelling, plan: TablePlan) -> TablePlan:
+    """Who else sees the change: readers of what goes, and the columns that it reaches."""
+    return replace(plan, findings=(*plan.findings, *impact_findings(work, plan)))
+
+
+def impact_findings(work: Modelling, plan: TablePlan) -> tuple[Finding, ...]:
+    """For a model or a manifest alike."""
+    if not plan.changes or plan.live is None:
+        return ()
+    found: list[Finding] = []
+    for item in plan.changes:
+        if isinstance(item.change, DropColumn) and len(item.change.path) == 1:
+            found += _readers(work, plan, item)
+    return (*found, *dict.fromkeys(reached(work.web, plan)))
+
+
+def _readers(work: Modelling, plan: TablePlan, item: Classified) -> list[Finding]:
+    assert isinstance(item.change, DropColumn)
+    column = item.change.path[0]
+    names = readers_of(work.models, work.builder, work.shapes, plan, column)
+    if not names:
+        return []
+    return [
+        Finding(
+            "F704",
+            Severity.WARNING,
+            f"[{plan.table}] '{column}' is read by {', '.join(names)}.",
+            "They break or lose it when the column goes.",
+            (column,),
+        )
+    ]
+
+
+def remember_views(store: Store, plan: Plan, reports: Sequence[TableReport]) -> None:
+    """What each view was made from: the next plan compares it."""
+    done = {r.table for r in reports if r.result is Result.APPLIED}
+    for table in plan.tables:
+        mark = table.steps[0].data.get("mark") if table.steps else None
+        if mark and table.table in done:
+            store.models.built(plan.env, table.table, Build(mark, {}, mark))

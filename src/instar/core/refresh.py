@@ -1,0 +1,106 @@
+"""What a model's table falls back on: where ALTER is not safe it is recomputed, if that is allowed.
+
+The plan is the same one that a manifest gets. Here it is read once more: a change that would lose or
+guess, and everything that the engine cannot do in place, asks for a full refresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from instar.core.changes import DropColumn, ModifyColumn, TypeChange, modification
+from instar.core.classify import Safety
+from instar.core.findings import Finding, Severity
+from instar.core.plan import Cost, Rung, Status, Step, TablePlan
+from instar.core.planner import Draft
+from instar.core.policy import Policy
+from instar.core.promotions import Verdict, promotion
+from instar.core.schema import Table
+from instar.core.types import path_text, type_text
+
+_STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F501", "F601"))
+"""Findings of the plan whose reason a refresh takes away."""
+_ROWS = frozenset(("F201", "F202", "F203", "F204", "F301", "F302"))
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """The way out of one model: its name, whether its strategy asks for it, and how it is done."""
+
+    model: str
+    always: bool
+    fresh: Table
+    steps: Callable[[], tuple[Step, ...]]
+    advice: str = ""
+
+
+def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> TablePlan:
+    """The model's plan: as it is, refreshed, or blocked with the words that say what to pass."""
+    if sketch.live is None or not (sketch.changes or plan.blocked):
+        return plan
+    if way.always:
+        return _refreshed(sketch, plan, way, "the model's strategy is full_refresh")
+    reasons = list(dict.fromkeys(_reasons(sketch, plan, policy)))
+    if not reasons:
+        return plan
+    if policy.allow_full_refresh:
+        return _refreshed(sketch, plan, way, "; ".join(reasons))
+    return _blocked(plan, way, reasons, removal=_only_removal(sketch, plan, policy))
+
+
+def _reasons(sketch: Draft, plan: TablePlan, policy: Policy) -> Iterator[str]:
+    for item in sketch.changes:
+        match item.change:
+            case DropColumn(path) if not item.accepted:
+                yield f"removing '{path_text(path)}' loses its values"
+            case ModifyColumn(path) as change if typed := modification(change, TypeChange):
+                words = f"{type_text(typed.old)} to {type_text(typed.new)}"
+                verdict = promotion(typed.old, typed.new).verdict
+                if verdict is Verdict.CHECKED:
+                    yield f"'{path_text(path)}' would be narrowed from {words}"
+                elif verdict is Verdict.IMPOSSIBLE or item.safety is Safety.UNSUPPORTED:
+                    yield f"'{path_text(path)}' cannot be migrated from {words}"
+            case _:
+                pass
+    if sketch.job.rung is Rung.REWRITE and not policy.allow_rewrite:
+        yield sketch.job.why
+    for finding in plan.findings:
+        if finding.severity is Severity.ERROR and finding.code in _STANDS_FOR | _ROWS:
+            yield finding.message.removeprefix(f"[{plan.table}] ").rstrip(".")
+
+
+def _only_removal(sketch: Draft, plan: TablePlan, policy: Policy) -> bool:
+    dropped = [c for c in sketch.changes if isinstance(c.change, DropColumn) and not c.accepted]
+    rest = [r for r in _reasons(sketch, plan, policy) if not r.startswith("removing '")]
+    return bool(dropped) and not rest
+
+
+def _refreshed(sketch: Draft, plan: TablePlan, way: Refresh, why: str) -> TablePlan:
+    kept = tuple(
+        f for f in plan.findings if f.severity is not Severity.ERROR and f.code not in ("F102",)
+    )
+    cost = next((s.cost for s in plan.steps if s.cost != Cost()), Cost())
+    steps = tuple(replace(s, why_not_cheaper=why, cost=cost) for s in way.steps())
+    changes = tuple(replace(c, accepted=True) for c in sketch.changes)
+    return replace(
+        plan,
+        status=Status.CHANGE,
+        changes=changes,
+        findings=kept,
+        steps=steps,
+        target=way.fresh,
+    )
+
+
+def _blocked(plan: TablePlan, way: Refresh, reasons: list[str], *, removal: bool) -> TablePlan:
+    told = "; ".join(reasons)
+    flags = "--allow-column-removal or --allow-full-refresh" if removal else "--allow-full-refresh"
+    finding = Finding(
+        "F701",
+        Severity.ERROR,
+        f"Schema evolution requires full refresh for model '{way.model}': {told}.",
+        f"{way.advice} or run with {flags}." if way.advice else f"Run with {flags}.",
+    )
+    kept = tuple(f for f in plan.findings if f.code not in _STANDS_FOR | {"F102"})
+    return replace(plan, status=Status.BLOCKED, findings=(finding, *kept), steps=())

@@ -1,0 +1,88 @@
+"""The contract of an environment that models are built on: names, views, refreshes and data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from instar.backends.base import Backend
+from instar.core.plan import Step
+from instar.core.schema import Table, TableName
+from instar.core.types import Column
+from instar.run.inferring import Inferrer
+from instar.sources.models import Model, Target
+from instar.sources.models_sql import Read
+
+Failpoint = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """[start, stop) of an event time, as ISO text without a zone."""
+
+    start: str
+    stop: str
+
+    def __str__(self) -> str:
+        return f"[{self.start}, {self.stop})"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be built: all rows, or one interval. `mark` is the same when a run is resumed."""
+
+    model: Model
+    sql: str
+    live: Table
+    mark: str
+    whole: bool = True
+    interval: Interval | None = None
+
+
+class Builder(Protocol):
+    """One environment."""
+
+    threads: int
+
+    def inferrer(self) -> Inferrer: ...
+
+    def backend(self, format_: str) -> Backend: ...
+
+    def place(self, name: TableName, format_: str) -> str:
+        """The full name of a table of that format in SQL."""
+        ...
+
+    def outside_place(self, read: Read, target: Target) -> str:
+        """The name of a table that the project does not make."""
+        ...
+
+    def outside(self, wanted: Sequence[tuple[Read, Target]]) -> Mapping[TableName, Table]:
+        """The columns of live tables and views; absent ones are not in the answer."""
+        ...
+
+    def view_step(self, model: Model, sql: str, columns: tuple[Column, ...], *, new: bool) -> Step:
+        """One statement that creates or replaces a view."""
+        ...
+
+    def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
+        """The table computed anew and put in by one atomic step."""
+        ...
+
+    def build(self, order: Order, failpoint: Failpoint) -> int:
+        """Write the rows of a query into its table; the number of rows. Twice is as good as once."""
+        ...
+
+    def event_range(self, sql: str, column: str) -> tuple[str, str] | None:
+        """The first and the last event time of a query; None when it has no rows."""
+        ...
+
+    def version(self, name: TableName, format_: str) -> str | None:
+        """What changes when the rows of a table do; None where nothing tells."""
+        ...
+
+    def views(self, schema: str) -> Mapping[TableName, str]:
+        """The live views and their SQL."""
+        ...
+
+    def interrupt(self) -> None: ...

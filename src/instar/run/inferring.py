@@ -1,0 +1,44 @@
+"""The contract of inference: the engine's own analyser is asked about tables as they will be."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from instar.core.schema import TableName
+from instar.core.types import Column, Type
+
+
+class CannotInfer(Exception):
+    """The engine does not accept a query. `line` counts within it; `column` is what it did not find."""
+
+    def __init__(self, message: str, line: int | None = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column = message, line, column
+
+
+class Inferrer(Protocol):
+    """A world of empty tables. Nothing of it touches the live ones."""
+
+    dialect: str
+
+    def place(self, name: TableName) -> str:
+        """How a query names a declared table here."""
+        ...
+
+    def declare(self, name: TableName, columns: tuple[Column, ...]) -> None:
+        """A table as it will be once the plan is applied."""
+        ...
+
+    def infer(self, sql: str) -> tuple[Column, ...]:
+        """The columns of a query over declared tables; `CannotInfer` where it does not compile."""
+        ...
+
+    def value_problem(self, sql: str, type_: Type, row: tuple[Column, ...]) -> str | None:
+        """Why an expression over such a row gives no value of the type, as far as that is certain."""
+        ...
+
+    def constant(self, sql: str) -> str | None:
+        """The value of an expression without columns, as text; None where there is none."""
+        ...
+
+    def close(self) -> None: ...
