@@ -479,12 +479,17 @@ def test_nested_narrowing_is_proven_inside_lists_and_maps(world: World) -> None:
     assert rows(world) == [(1, [7], {"c": 8}), (2, [7], {"c": 8})]
 
 
-def test_map_keys_that_become_one_are_refused(world: World) -> None:
-    filled(world, "id INT, m MAP(VARCHAR, INT)", "(1, MAP {'1': 1, '01': 2})")
-    plan = world.plan(want(ID, Column("m", map_of(INT, INT))))
-    with pytest.raises(Exception, match="unique"):
+def test_map_keys_that_become_one_block(world: World) -> None:
+    filled(world, "id INT, m MAP(VARCHAR, INT)", "(1, MAP {'1': 1, '01': 2})", "(2, MAP {'1': 1})")
+    wanted = want(ID, Column("m", map_of(INT, INT)))
+    plan = world.plan(wanted)
+    assert [(f.code, f.path, f.count) for f in plan.findings] == [("F201", ("m", "key"), 1)]
+    world.sql("DELETE FROM t WHERE id = 1")
+    plan = world.plan(wanted)
+    world.sql("INSERT INTO t VALUES (3, MAP {'7': 1, '007': 2})")
+    with pytest.raises(EngineError):
         world.run(plan)
-    assert world.sql("SELECT m FROM t") == [({"1": 1, "01": 2},)]
+    assert world.sql("SELECT m FROM t WHERE id = 3") == [({"7": 1, "007": 2},)]
 
 
 # --- rules ---

@@ -65,58 +65,62 @@ def test_the_given_connection_keeps_its_own_time_zone() -> None:
     assert connection.execute("SELECT current_setting('TimeZone')").fetchall() == [("Asia/Tokyo",)]
 
 
-def test_a_refused_statement_is_shown_and_rolled_back(world: World) -> None:
-    world.sql("CREATE TABLE t (a INT)")
-    live = world.live()
+def test_a_refused_statement_is_shown_and_rolled_back(own_world: World) -> None:
+    own_world.sql("CREATE TABLE t (a INT)")
+    live = own_world.live()
     assert live is not None
     statements = ("ALTER TABLE t ADD COLUMN b INT", "ALTER TABLE t ADD COLUMN b INT")
     step = Step("main.t/1", "alter", Rung.METADATA, "twice", statements, live)
-    plan = world.plan(want(Column("a", INT), Column("b", INT)))
+    plan = own_world.plan(want(Column("a", INT), Column("b", INT)))
     with pytest.raises(EngineError) as caught:
-        world.run(type(plan)(**{f: getattr(plan, f) for f in plan.__slots__} | {"steps": (step,)}))
+        own_world.run(
+            type(plan)(**{f: getattr(plan, f) for f in plan.__slots__} | {"steps": (step,)})
+        )
     assert caught.value.code == "E220"
     assert statements[1] in caught.value.message
-    assert world.live() == live
+    assert own_world.live() == live
 
 
-def test_an_interrupt_stops_what_runs(world: World) -> None:
-    timer = threading.Timer(0.3, world.backend.interrupt)
+def test_an_interrupt_stops_what_runs(own_world: World) -> None:
+    timer = threading.Timer(0.3, own_world.backend.interrupt)
     timer.start()
     with pytest.raises(Interrupted):
-        world.backend._ask("SELECT sum(a.i * b.i) FROM range(1000000) a (i), range(1000000) b (i)")
+        own_world.backend._ask(
+            "SELECT sum(a.i * b.i) FROM range(1000000) a (i), range(1000000) b (i)"
+        )
     timer.join()
-    assert world.backend.list_tables("main") == []
+    assert own_world.backend.list_tables("main") == []
 
 
-def test_a_view_is_not_a_table(world: World) -> None:
-    world.sql("CREATE VIEW t AS SELECT 1 AS a")
-    assert world.backend.inspect([T]) == {T: NotATable(T, "view")}
-    assert world.backend.list_tables("main") == []
+def test_a_view_is_not_a_table(own_world: World) -> None:
+    own_world.sql("CREATE VIEW t AS SELECT 1 AS a")
+    assert own_world.backend.inspect([T]) == {T: NotATable(T, "view")}
+    assert own_world.backend.list_tables("main") == []
 
 
 def test_many_tables_are_read_in_a_handful_of_queries(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    own_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = ", ".join(f"c{i} STRUCT(a INT, b DECIMAL(10,2)[])" for i in range(20))
     names = [TableName("main", f"t{i}") for i in range(100)]
     for name in names:
-        world.sql(f"CREATE TABLE {name.name} ({columns}, k INT PRIMARY KEY, CHECK (k > 0))")
+        own_world.sql(f"CREATE TABLE {name.name} ({columns}, k INT PRIMARY KEY, CHECK (k > 0))")
     asked: list[str] = []
-    honest = world.backend._ask
+    honest = own_world.backend._ask
 
     def listening(sql: str, *values: object) -> list[tuple[object, ...]]:
         asked.append(sql)
         return honest(sql, *values)
 
-    monkeypatch.setattr(world.backend, "_ask", listening)
-    found = world.backend.inspect(names)
+    monkeypatch.setattr(own_world.backend, "_ask", listening)
+    found = own_world.backend.inspect(names)
     assert len(asked) <= 5
     assert sorted(found) == sorted(names)
     assert all(isinstance(t, Table) and len(t.columns) == 21 for t in found.values())
-    assert world.backend.inspect([]) == {}
+    assert own_world.backend.inspect([]) == {}
 
 
-def test_rows_are_measured(world: World) -> None:
-    world.sql("CREATE TABLE t AS SELECT * FROM range(1234)")
+def test_rows_are_measured(own_world: World) -> None:
+    own_world.sql("CREATE TABLE t AS SELECT * FROM range(1234)")
     missing = TableName("main", "none")
-    assert {n: c.rows for n, c in world.backend.measure([T, missing]).items()} == {T: 1234}
+    assert {n: c.rows for n, c in own_world.backend.measure([T, missing]).items()} == {T: 1234}

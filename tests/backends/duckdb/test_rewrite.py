@@ -23,6 +23,12 @@ CHECKED = want(ID, NOTE, constraints=(Check("short", "length(note) < 9"),))
 
 
 @pytest.fixture
+def world(own_world: World) -> World:
+    """Transactions that a test leaves open must not meet the next one."""
+    return own_world
+
+
+@pytest.fixture
 def pending(world: World) -> TablePlan:
     world.sql("CREATE TABLE t (id INT, note VARCHAR)")
     world.sql("INSERT INTO t SELECT i, 'n' || i FROM range(1000) AS r (i)")

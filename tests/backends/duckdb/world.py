@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
 from instar.backends.base import RunContext, differences
 from instar.backends.duckdb.backend import DuckDBBackend
+from instar.backends.sql import quote_double
 from instar.core.matching import DoneRenames
 from instar.core.plan import Cost, Rung, TablePlan
 from instar.core.planner import draft, finish
@@ -24,7 +26,7 @@ REORDER = Policy(ColumnConflict.REORDER, allow_rewrite=True)
 
 @dataclass
 class World:
-    connection: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
+    connection: duckdb.DuckDBPyConnection
 
     def __post_init__(self) -> None:
         self.backend = DuckDBBackend(self.connection)
@@ -32,6 +34,22 @@ class World:
     def sql(self, text: str) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self.connection.execute(text).fetchall()
         return rows
+
+    def clean(self) -> None:
+        """Drop everything that a test made; children before the tables they refer to."""
+        for schema, view in self.sql(
+            "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+        ):
+            self.sql(f"DROP VIEW {quote_double(schema)}.{quote_double(view)}")
+        while tables := self.sql(
+            "SELECT schema_name, table_name FROM duckdb_tables() ORDER BY table_oid DESC"
+        ):
+            for schema, table in tables:
+                with contextlib.suppress(duckdb.CatalogException):
+                    self.sql(f"DROP TABLE {quote_double(schema)}.{quote_double(table)}")
+        for (schema,) in self.sql("SELECT schema_name FROM duckdb_schemas() WHERE NOT internal"):
+            if schema != "main":
+                self.sql(f"DROP SCHEMA {quote_double(schema)}")
 
     def live(self, name: TableName = T) -> Table | None:
         found = self.backend.inspect([name]).get(name)

@@ -11,6 +11,7 @@ import duckdb
 from instar.backends.base import Backend, NotATable, Outcome, RunContext
 from instar.backends.duckdb.errors import not_opened, translated
 from instar.backends.duckdb.inspect import key_of, read_tables
+from instar.backends.duckdb.keeper import DuckDBKeeper
 from instar.backends.duckdb.native import AFTER, BEFORE, CHECK
 from instar.backends.duckdb.prove import prove
 from instar.backends.duckdb.replay import is_stuck, replay, shorten
@@ -29,7 +30,7 @@ AND lower(schema_name) = lower(?) ORDER BY table_name"""
 
 _SIZES = """SELECT schema_name, table_name, estimated_size FROM duckdb_tables()
 WHERE NOT internal AND database_name = current_database()
-AND lower(schema_name) IN (SELECT unnest(?::VARCHAR[]))"""
+AND list_contains(?::VARCHAR[], lower(schema_name))"""
 
 
 class DuckDBBackend(Backend):
@@ -53,6 +54,9 @@ class DuckDBBackend(Backend):
         """The old tables that rewrites have put aside and that nobody has dropped yet."""
         names = [TableName(str(row[0]), str(row[1])) for row in self._ask(_LIST, schema)]
         return sorted(name for name in names if OLD in name.name)
+
+    def keeper(self) -> DuckDBKeeper:
+        return DuckDBKeeper(self, self._ask)
 
     def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
         schemas = sorted({name.schema.lower() for name in names})

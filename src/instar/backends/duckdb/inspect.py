@@ -23,7 +23,7 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 Key = tuple[str, str]
 """(schema, table), folded."""
 
-_MINE = "database_name = current_database() AND lower(schema_name) IN (SELECT unnest(?::VARCHAR[]))"
+_MINE = "database_name = current_database() AND list_contains(?::VARCHAR[], lower(schema_name))"
 
 _COLUMNS = f"""SELECT schema_name, table_name, column_name, data_type, is_nullable, column_default, comment
 FROM duckdb_columns() WHERE NOT internal AND {_MINE}

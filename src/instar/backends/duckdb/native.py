@@ -16,12 +16,13 @@ from instar.backends.base import same_schema
 from instar.backends.duckdb.content import content_sql
 from instar.backends.duckdb.create import comment_column, comment_table, names
 from instar.backends.duckdb.facts import facts_of
+from instar.backends.duckdb.predicates import broken_row
 from instar.backends.duckdb.spelling import bound_type, spelled
 from instar.backends.duckdb.types import type_sql
 from instar.backends.duckdb.values import DuckDBValues, UsingValues
 from instar.backends.duckdb.words import losses, title
 from instar.backends.sql import qualified, quote_double
-from instar.backends.values import ValueWriter, live_predicate
+from instar.backends.values import ValueWriter
 from instar.core.changes import (
     AddColumn,
     ChangePrimaryKey,
@@ -122,7 +123,7 @@ class _Native:
         """Counts the rows that a cast or an expression of this step would lose."""
         proofs = proofs_for(self.job.changes, self.job.wanted, str.casefold)
         broken = [
-            live_predicate(self.dialect, self.live, proof)
+            broken_row(self.dialect, self.live, proof)
             for proof in proofs
             if isinstance(proof, CastProof | ExpressionProof)
         ]

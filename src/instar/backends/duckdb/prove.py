@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from instar.backends.duckdb.native import known_types
+from instar.backends.duckdb.predicates import broken_row
 from instar.backends.duckdb.spelling import spelled
 from instar.backends.duckdb.values import DuckDBValues
 from instar.backends.sql import qualified, quote_double
 from instar.backends.values import (
     ValueWriter,
     is_live_proof,
-    live_predicate,
     projected_predicate,
 )
 from instar.core.checks import (
@@ -93,7 +93,7 @@ class _Prover:
         parts = [f"{self._key(k)} AS {_KEY}{i}" for i, k in enumerate(self.keys)]
         for place, proof in enumerate(proofs):
             if isinstance(proof, CastProof | ExpressionProof):
-                parts.append(f"{live_predicate(self.dialect, self.live, proof)} AS {_FLAG}{place}")
+                parts.append(f"{broken_row(self.dialect, self.live, proof)} AS {_FLAG}{place}")
                 parts.append(f"{self._live_value(proof)} AS {_LIVE}{place}")
         parts += ValueWriter(self.dialect, trying=True).select_list(tuple(self.fields))
         return f"(SELECT {', '.join(parts)} FROM {self.table}) AS projected"

@@ -1,0 +1,86 @@
+"""Old tables that DuckDB's rewrites keep: one transaction of renames puts one back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from instar.backends.base import Backend, RunContext
+from instar.backends.duckdb.facts import facts_of
+from instar.backends.keeping import Copy, TableKeeper
+from instar.backends.sql import qualified, quote_double
+from instar.core.plan import Cost, Step
+from instar.core.schema import Constraint, Table, TableName
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+
+_OWN = """SELECT table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
+AND database_name = current_database() AND lower(schema_name) = lower(?)
+AND contains(table_name, '__instar_') ORDER BY table_name"""
+_BLOCKS = """SELECT count(DISTINCT block_id) * (SELECT block_size FROM pragma_database_size()
+WHERE database_name = current_database()) FROM pragma_storage_info(?) WHERE block_id >= 0"""
+
+
+class DuckDBKeeper(TableKeeper):
+    def __init__(self, backend: Backend, ask: Ask) -> None:
+        self._backend, self._ask = backend, ask
+
+    def own(self, schema: str) -> Sequence[str]:
+        return [str(row[0]) for row in self._ask(_OWN, schema)]
+
+    def there(self, names: Sequence[TableName]) -> list[bool]:
+        found = self._backend.inspect(names)
+        return [name in found for name in names]
+
+    def inspect(self, name: TableName) -> Table:
+        found = self._backend.inspect([name])[name]
+        assert isinstance(found, Table)
+        return found
+
+    def ask(self, sql: str) -> Sequence[Any]:
+        return self._ask(sql)
+
+    def place(self, name: TableName) -> str:
+        return qualified(name)
+
+    def quote(self, name: str) -> str:
+        return quote_double(name)
+
+    def rename_sql(self, old: TableName, new: TableName) -> str:
+        return f"ALTER TABLE {qualified(old)} RENAME TO {quote_double(new.name)}"
+
+    def counted(self, copy: Copy) -> Cost:
+        size = self._ask(_BLOCKS, qualified(copy.name))[0][0]
+        return Cost(rows=self.rows(copy.name), bytes=size or None)
+
+    def revert_sql(self, copy: Copy, live: Table, old: Table, aside: TableName) -> Sequence[str]:
+        """An index forbids the rename of its table: they move to the old one, where it has the columns."""
+        indexes = facts_of(live).indexes
+        schema = quote_double(live.name.schema)
+        names = tuple(c.name for c in old.columns)
+        return [
+            *(f"DROP INDEX {schema}.{quote_double(i.name)}" for i in indexes),
+            *super().revert_sql(copy, live, old, aside),
+            *(
+                i.create(qualified(copy.table), names, {})
+                for i in indexes
+                if i.expressions is not None and set(i.columns) <= set(names)
+            ),
+        ]
+
+    def promised(self, old: Table, name: TableName) -> Table:
+        """DuckDB makes up names of constraints from the table's."""
+        renamed = tuple(_renamed(c, old.name.name, name.name) for c in old.constraints)
+        return replace(old, name=name, constraints=renamed)
+
+    def execute(self, step: Step, sql: Sequence[str], context: RunContext) -> None:
+        """The backend runs the statements of any step in one transaction."""
+        assert tuple(sql) == step.sql
+        self._backend.run(step, context)
+
+
+def _renamed(constraint: Constraint, old: str, new: str) -> Constraint:
+    if not constraint.name.startswith(f"{old}_"):
+        return constraint
+    return replace(constraint, name=new + constraint.name[len(old) :])
