@@ -9,6 +9,7 @@ from instar.apply.runner import (
     Note,
     Runner,
     Voice,
+    doer,
     inspected,
     no_note,
     no_progress,
@@ -83,7 +84,7 @@ def _is_done(runner: Runner, first: JournalStep) -> bool:
     if step.repeatable:
         runner.say(f"'{step.title}' was begun; it does no harm twice and is run again")
         return False
-    match runner.backend.outcome(step, first.before, runner.run.memo(step)):
+    match doer(runner.backend, step).outcome(step, first.before, runner.run.memo(step)):
         case Outcome.DONE:
             runner.say(f"'{step.title}' was begun, and the table shows that it was done")
             return True

@@ -21,15 +21,16 @@ from instar.backends.base import (
     RunContext,
     differences,
 )
+from instar.backends.keeping import KINDS, Keeper
 from instar.core.plan import Step
 from instar.core.schema import Table, TableName
 from instar.errors import InstarError, Interrupted, OutcomeUnknown, StateError, VerificationFailed
 from instar.state import JournalRun, Lock, Store
 
-Note = Callable[[str], None]
 VIEW = "view"
 """The kind of a step that creates or replaces a view; `after` has the columns it returns."""
 
+Note = Callable[[str], None]
 Failpoint = Callable[[str], None]
 
 
@@ -91,7 +92,7 @@ class Runner:
         point(f"{step.kind}:applying")
         context = RunContext(self.run.memo(step), self.voice.progress, point)
         try:
-            self.backend.run(step, context)
+            doer(self.backend, step).run(step, context)
             live = verified(self.backend, step)
         except (InstarError, KeyboardInterrupt):
             raise
@@ -161,7 +162,7 @@ class Runner:
         """The first step left nothing behind, as far as the engine can still be asked."""
         memo = self.run.memo(step)
         try:
-            outcome = self.backend.outcome(step, self.run.before, memo)
+            outcome = doer(self.backend, step).outcome(step, self.run.before, memo)
         except InstarError:
             return False
         return outcome is Outcome.NOT_DONE
@@ -175,6 +176,12 @@ class Runner:
         )
 
 
+def doer(backend: Backend, step: Step) -> Backend | Keeper:
+    """Who runs a step: what concerns old copies is the keeper's."""
+    keeper = backend.keeper() if step.kind in KINDS else None
+    return keeper or backend
+
+
 def inspected(backend: Backend, name: TableName) -> Table | NotATable | None:
     return backend.inspect([name]).get(name)
 
@@ -182,6 +189,8 @@ def inspected(backend: Backend, name: TableName) -> Table | NotATable | None:
 def verified(backend: Backend, step: Step) -> Table:
     """The live table, if it is what the step promised; engines have said OK and done nothing."""
     live = inspected(backend, step.after.name)
+    if step.kind == VIEW and isinstance(live, NotATable):
+        return step.after
     if live is None or isinstance(live, NotATable):
         found = "there is no such table" if live is None else f"there is a {live.kind}"
         raise _broken(step, found)
@@ -189,8 +198,6 @@ def verified(backend: Backend, step: Step) -> Table:
         raise _broken(step, f"still missing: {changes_text(left)}")
     return live
 
-    if step.kind == VIEW and isinstance(live, NotATable):
-        return step.after
 
 def _broken(step: Step, found: str) -> VerificationFailed:
     return VerificationFailed(

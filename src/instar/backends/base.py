@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from instar.core.capabilities import Rules
 from instar.core.changes import Change
@@ -21,6 +22,9 @@ from instar.core.diff import diff
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import without_identity
+
+if TYPE_CHECKING:
+    from instar.backends.keeping import Keeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,10 @@ class Backend(ABC):
 
     def interrupt(self) -> None:  # noqa: B027 - most engines stop with their client
         """Cancel what runs now."""
+
+    def keeper(self) -> Keeper | None:
+        """The old copies that this engine's rewrites keep; None where there are none."""
+        return None
 
     def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
         """Ask the table what became of a step. Backends add what their own steps leave behind."""

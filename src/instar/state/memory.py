@@ -105,6 +105,17 @@ class Memory:
             if renames:
                 sql.execute("INSERT INTO renames VALUES (?, ?, ?, ?)", (*key, dumps(renames)))
 
+    def renames_before(self, env: str, table: TableName, run: str) -> DoneRenames:
+        """What the last finished run before another one had left as done."""
+        rows = self._database.read(
+            "SELECT renames FROM entries WHERE env = ? AND schema = ? AND name = ? AND"
+            " status = 'finished' AND id < (SELECT min(id) FROM entries WHERE env = ? AND schema = ?"
+            " AND name = ? AND run = ?) ORDER BY id DESC LIMIT 1",
+            (env, *_parts(table), env, *_parts(table), run),
+        )
+        found: DoneRenames = self._doc(rows[0][0]) if rows else frozenset()
+        return found
+
     def kept(self, env: str) -> tuple[Kept, ...]:
         rows = self._database.read(
             "SELECT schema, name, kept_schema, kept_name, run, at FROM kept WHERE env = ?"

@@ -95,6 +95,9 @@ class Store:
     def all_done_renames(self, env: str) -> Mapping[TableName, DoneRenames]:
         return self._memory.all_done_renames(env)
 
+    def renames_before(self, env: str, table: TableName, run: str) -> DoneRenames:
+        return self._memory.renames_before(env, table, run)
+
     def remember_renames(self, env: str, table: TableName, renames: DoneRenames) -> None:
         self._memory.remember_renames(env, table, renames)
 

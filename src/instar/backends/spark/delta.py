@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from instar.backends.base import NotATable, Outcome, RunContext
 from instar.backends.spark.base import SparkBackend, entries
 from instar.backends.spark.delta_inspect import table_from_log
+from instar.backends.spark.delta_keeper import DeltaKeeper
 from instar.backends.spark.delta_log import read_logs
 from instar.backends.spark.delta_rewrite import VERSION, shape
 from instar.backends.spark.delta_rules import DeltaRules
@@ -48,6 +49,9 @@ class DeltaBackend(SparkBackend):
             for name, entry in delta.items():
                 found[name] = table_from_log(name, entry, logs[entry.location])
         return found
+
+    def keeper(self) -> DeltaKeeper:
+        return DeltaKeeper(self)
 
     def measured(self, name: TableName) -> Cost:
         detail = self.handle.run(f"DESCRIBE DETAIL {self.place(name)}")[0]
@@ -108,6 +112,7 @@ class DeltaBackend(SparkBackend):
             self._look(step)
             version = self._history(step.after.name, 1)[0][0]
             context.memo["version"] = str(version)
+            context.memo["kept"] = f"{step.after.name.name}@v{version}"
             context.failpoint("rewrite:pinned")
             context.progress("rewrite", attempt - 1, None)
             try:

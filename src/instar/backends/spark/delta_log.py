@@ -31,8 +31,12 @@ class LogState:
     """The newest action of each kind, with the version it came in."""
 
     actions: dict[str, tuple[int, Mapping[str, Any]]] = field(default_factory=dict)
+    up_to: int | None = None
+    """What came after this version does not count."""
 
     def offer(self, version: int, action: Mapping[str, Any]) -> None:
+        if self.up_to is not None and version > self.up_to:
+            return
         for kind in _KINDS:
             value = action.get(kind)
             if value is None:
@@ -59,9 +63,11 @@ class LogState:
         return known and ("clustering" not in self.features or "domainMetadata" in self.actions)
 
 
-def read_logs(handle: SparkHandle, locations: Sequence[str]) -> Mapping[str, LogState]:
-    """The state of the table at each location."""
-    states = {_plain(place): LogState() for place in locations}
+def read_logs(
+    handle: SparkHandle, locations: Sequence[str], up_to: int | None = None
+) -> Mapping[str, LogState]:
+    """The state of the table at each location, now or as of a version."""
+    states = {_plain(place): LogState(up_to=up_to) for place in locations}
     _read(handle, locations, states, "*.json", _COMMIT)
     short = [place for place in locations if not states[_plain(place)].whole]
     if short:

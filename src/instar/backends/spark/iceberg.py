@@ -13,6 +13,7 @@ from instar.backends.spark.iceberg_reader import MetadataReader, by_schema
 from instar.backends.spark.iceberg_recreate import NEXT_OLD, is_own
 from instar.backends.spark.iceberg_rewrite import Rewrite
 from instar.backends.spark.iceberg_rules import IcebergRules
+from instar.backends.spark.keepers import IcebergKeeper
 from instar.core.capabilities import Rules
 from instar.core.checks import Proof, ProofResult
 from instar.core.plan import Cost, Job, Step
@@ -56,6 +57,9 @@ class IcebergBackend(SparkBackend):
     def list_tables(self, schema: str) -> Sequence[TableName]:
         names = (n for n in self.reader.tables(schema) if not is_own(n))
         return sorted(TableName(schema, n) for n in names)
+
+    def keeper(self) -> IcebergKeeper:
+        return IcebergKeeper(self)
 
     def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
         return {n: _cost(t) for n, t in self.inspect(names).items() if isinstance(t, Table)}

@@ -13,6 +13,7 @@ from instar.backends.spark import parquet_ddl as ddl
 from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.catalog import entries
 from instar.backends.spark.iceberg_recreate import NEXT_OLD, is_own
+from instar.backends.spark.keepers import ParquetKeeper
 from instar.backends.spark.parquet_capability import EXISTS, EXTERNAL, NEVER_OVERLAY
 from instar.backends.spark.parquet_files import FileReader
 from instar.backends.spark.parquet_normalize import DECLARED, partitions_first
@@ -65,6 +66,9 @@ class ParquetBackend(SparkBackend):
 
     def list_tables(self, schema: str) -> Sequence[TableName]:
         return [name for name in super().list_tables(schema) if not is_own(name.name)]
+
+    def keeper(self) -> ParquetKeeper:
+        return ParquetKeeper(self)
 
     def measured(self, name: TableName) -> Cost:
         self.handle.run(f"REFRESH TABLE {self.place(name)}")
