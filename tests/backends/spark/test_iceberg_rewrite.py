@@ -280,7 +280,7 @@ def test_it_goes_on_after_a_crash_at_every_point(ice: Lake) -> None:
     plan = ice.plan(wanted)
     died = ice.survive(plan)
     assert {"copy:insert-done", "swap:rename-old-done", "swap:rename-new-done"} <= set(died)
-    assert len(died) >= 16
+    assert len(died) >= 9
     assert ice.rows("crashes") == [(1, "10"), (2, None)]
     assert plan.target is not None
     assert same_schema(ice.live("crashes"), plan.target)
