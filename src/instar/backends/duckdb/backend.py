@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from instar.backends.base import Backend, NotATable, Outcome, RunContext
+from instar.backends.duckdb.binding import bound
 from instar.backends.duckdb.errors import not_opened, translated
 from instar.backends.duckdb.inspect import key_of, read_tables
 from instar.backends.duckdb.keeper import DuckDBKeeper
@@ -152,7 +153,7 @@ class DuckDBBackend(Backend):
         return self._ask(sql, *values)
 
     def _ask(self, sql: str, *values: object) -> Rows:
-        return _guarded(sql, lambda: self._cursor.execute(sql, list(values)).fetchall())
+        return _guarded(sql, lambda: self._cursor.execute(bound(sql, values)).fetchall())
 
     def _ask_outside(self, sql: str) -> Rows:
         return _guarded(sql, lambda: self._outside.execute(sql).fetchall())

@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 
+from instar.backends.duckdb.binding import bound
 from instar.backends.duckdb.types import parse_type, type_sql
 from instar.backends.sql import literal, quote_double
 from instar.core.types import Column, Type
@@ -43,7 +44,7 @@ def _scratch() -> duckdb.DuckDBPyConnection:
 
 def _ask(sql: str, *values: object) -> list[tuple[Any, ...]]:
     with _LOCK:
-        rows: list[tuple[Any, ...]] = _scratch().execute(sql, list(values)).fetchall()
+        rows: list[tuple[Any, ...]] = _scratch().execute(bound(sql, values)).fetchall()
         return rows
 
 
