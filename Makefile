@@ -23,7 +23,7 @@ demo: setup  ## Evolve Delta, Iceberg, Parquet and DuckDB tables on an embedded 
 	$(BIN)/python demo/run.py
 
 test: setup  ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python tests/everything.py
 
 check: setup  ## Lint, format, types, layers
 	$(BIN)/ruff check .
