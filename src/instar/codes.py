@@ -556,12 +556,65 @@ CODES: dict[str, CodeDoc] = {
         "`explain` was given a code that Instar does not have.",
         "`instar explain --all` lists every code.",
     ),
+    "E440": CodeDoc(
+        "There is nothing to put back",
+        "The table has no old copy any more: `instar cleanup` dropped it, no rewrite made one, or the"
+        " engine has cleaned its history up.",
+        "`instar history` shows what was kept. Otherwise change the manifest and apply it.",
+    ),
+    "E441": CodeDoc(
+        "The old copy is not dropped",
+        "It is the only copy of the table that is left, or it is a version inside the table's history.",
+        "`instar recover` puts an only copy back; Delta's VACUUM takes versions.",
+    ),
+    "E442": CodeDoc(
+        "Several old copies, and nobody knows which is the newest",
+        "The state store that knew their age is lost, and their names do not tell it.",
+        "Say which one: `instar revert TABLE --to NAME`; or rename the right one back by hand.",
+    ),
+    "E443": CodeDoc(
+        "A table is named like an unfinished copy",
+        "It ends in `__instar_new`, but has not the mark of a copy that Instar made.",
+        "Look at it; rename it or drop it by hand.",
+    ),
+    "E444": CodeDoc(
+        "The tables of a revert are not where they should be",
+        "Of the table, its old copy and what is put aside, some were renamed or dropped by others.",
+        "Look at the tables that are named; bring them to their names, then run `instar recover`.",
+    ),
     "E420": CodeDoc(
         "A rewritten copy is not what it should be",
         "Counts or checksums differ, or the table was altered or moved while it was being copied.",
         "The table is as it was; the message says what is left beside it. Plan again.",
     ),
     # --- F1xx columns ---
+    "E430": CodeDoc(
+        "An incremental key is NULL or stands twice",
+        "New rows are matched by the key that the model names; without a value, or with two rows of one"
+        " key, nobody can say which row is meant. Nothing was written.",
+        "Filter such rows in the query, or choose another key.",
+    ),
+    "E431": CodeDoc(
+        "There is no run to resume",
+        "The last run of this environment ended well, or there was none.",
+        "Run without --resume.",
+    ),
+    "E432": CodeDoc(
+        "Nothing is selected",
+        "--select and --exclude take names, patterns, tag:, path: and state:changed, with + for what is"
+        " upstream or downstream.",
+        "Correct the name.",
+    ),
+    "E433": CodeDoc(
+        "The range of time cannot be used",
+        "--start and --end must be the beginnings of intervals of the model's granularity.",
+        "Name whole intervals.",
+    ),
+    "E434": CodeDoc(
+        "A table could not be brought to its plan during a run",
+        "It is gone, or a step of it failed.",
+        "Look with `instar plan`, then run again.",
+    ),
     "F101": CodeDoc(
         "A NOT NULL column without a value for the rows that exist",
         "The new column may not be NULL, the table has rows, and nothing says what they get.",
@@ -678,6 +731,12 @@ CODES: dict[str, CodeDoc] = {
         "An earlier apply did not end",
         "The journal has an unfinished run for this table. It is finished before anything new is begun.",
         "Run `instar apply` or `instar recover`.",
+    ),
+    "F504": CodeDoc(
+        "The table is gone, and a copy of it is there",
+        "A rewrite was cut off between its two renames, and the journal that knew of it is lost. A plan"
+        " that created the table anew would hide its rows.",
+        "Run `instar recover` or `instar apply`: what is left is put back first.",
     ),
     # --- F6xx what an engine cannot keep ---
     "F601": CodeDoc(

@@ -42,9 +42,14 @@ def test_a_rewrite_is_asked_about_once_with_its_rows_and_the_old_copy_apart(
     wish = wanted(
         *PLAIN.columns, Column("l", String()), hints={("l",): Hint(using="upper(status)")}
     )
-    (rewrite, old) = asked(plan(backend, store, wish))
+    (rewrite, backup, old) = asked(plan(backend, store, wish))
     assert rewrite[0] is QuestionKind.REWRITE
-    assert "3 rows" in rewrite[1]
+    for words in ("3 rows", "IRREVERSIBLE", "non-production environment first", "kept aside"):
+        assert words in rewrite[1]
+    assert backup == (
+        QuestionKind.BACKUP,
+        "[main.orders] is there a current backup of the table, or is the risk of losing data accepted?",
+    )
     assert old[1].startswith("[main.orders] Drop the old copy")
 
 

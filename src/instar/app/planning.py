@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from instar.app.events import Listener
+from instar.app.lifecycle import STRANDED, stranded
 from instar.backends.base import Backend, NotATable
+from instar.backends.keeping import Leftover
 from instar.backends.registry import Engine
 from instar.core.checks import ProofResult
 from instar.core.findings import Finding, Severity
@@ -63,6 +65,13 @@ def _plan_on(
             plans.append(_without_steps(item, backend, _not_a_table(found), Status.BLOCKED))
         else:
             drafts.append(draft(item, found, backend.rules, policy, done.get(name, frozenset())))
+    lost = stranded(backend, [d.name for d in drafts if d.live is None])
+    plans += [
+        _without_steps(d.wanted, backend, _stranded(lost[d.name]), Status.BLOCKED)
+        for d in drafts
+        if d.name in lost
+    ]
+    drafts = [d for d in drafts if d.name not in lost]
     costs = backend.measure([d.name for d in drafts if d.live is not None and d.job.changes])
     plans += [completed(d, backend, costs, listener) for d in drafts]
     return plans
@@ -125,6 +134,16 @@ def _not_a_table(found: NotATable) -> Finding:
         Severity.ERROR,
         f"[{found.name}] is {found.kind}, not a table that can be evolved.",
         "Give the table another name, or remove what is there.",
+    )
+
+
+def _stranded(left: Leftover) -> Finding:
+    names = ", ".join(str(n) for n in (*left.olds, *([left.new] if left.new else [])))
+    return Finding(
+        STRANDED,
+        Severity.ERROR,
+        f"[{left.table}] is gone, and what an unfinished rewrite has left of it is there: {names}.",
+        "Run `instar recover` (or `instar apply`): it puts the rows back first.",
     )
 
 

@@ -9,11 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from instar.app import comparing, doctoring
+from instar.app import comparing, doctoring, lifecycle
 from instar.app.events import Listener, Silent
 from instar.app.modelling import Modelling, impact_findings, plan_models, remember_views
 from instar.app.opening import opened
 from instar.app.planning import plan_tables
+from instar.app.running import RunReport, built_events, run_models
 from instar.apply import Question, TableReport, apply_plan, questions, resume
 from instar.backends.base import NotATable
 from instar.backends.registry import Engine
@@ -24,6 +25,7 @@ from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
 from instar.run.builders import open_builder
+from instar.run.running import RunOptions
 from instar.sources.expression import DIALECTS
 from instar.sources.importer import manifest_text
 from instar.sources.manifest import load_manifests
@@ -31,7 +33,7 @@ from instar.sources.models import EMPTY, Models, load_models, model_files
 from instar.sources.project import Environment, ProjectConfig, load_project
 from instar.sources.rewrite import columns_block, write_columns
 from instar.sources.scaffold import ProjectKind, init_project
-from instar.state import Event, Store, open_store
+from instar.state import Event, Kept, Store, open_store
 
 Confirm = Callable[[Sequence[Question]], bool]
 
@@ -106,7 +108,7 @@ class Project:
         if not models.models:
             self.wanted(env, tables)
         with self._world(env, spark) as world:
-            return self._planned(world, models, policy, tables)[0]
+            return self._planned(world, models, policy, tables)
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads."""
@@ -118,13 +120,33 @@ class Project:
 
     def _planned(
         self, world: _World, models: Models, policy: Policy, tables: Sequence[str] = ()
-    ) -> tuple[Plan, Modelling | None]:
+    ) -> Plan:
         """Manifests first, then models from the first layer to the last."""
+        known = tuple(m.table for m in models.models.values())
+        wanted = self.wanted(world.env.name, tables, known)
         chosen = frozenset(
             n for n, m in models.models.items() if not tables or _chosen(m.table, tables)
         )
-        known = tuple(m.table for m in models.models.values())
-        wanted = self.wanted(world.env.name, tables, known)
+        return self._with_models(world, models, policy, chosen, wanted)[0]
+
+    def planned_models(
+        self, world: _World, models: Models, policy: Policy, chosen: frozenset[str]
+    ) -> tuple[Plan, Modelling | None]:
+        """The plan of chosen models and of the declared tables that they read (all, for all models)."""
+        wanted = self.wanted(world.env.name)
+        if len(chosen) < len(models.models):
+            read = {t.table for n in chosen for t in models.upstream(n)}
+            wanted = tuple(w for w in wanted if w.table.name in read)
+        return self._with_models(world, models, policy, chosen, wanted)
+
+    def _with_models(
+        self,
+        world: _World,
+        models: Models,
+        policy: Policy,
+        chosen: frozenset[str],
+        wanted: Sequence[Wanted],
+    ) -> tuple[Plan, Modelling | None]:
         env, store = world.env, world.store
         found = plan_tables(wanted, world.engine, store, env.name, policy, self.listener)
         if not models.models:
@@ -144,6 +166,28 @@ class Project:
         told = tuple(replace(p, findings=(*p.findings, *impact_findings(work, p))) for p in found)
         return Plan(env.name, policy, (*told, *plans)), work
 
+    def run(
+        self,
+        env: str | None = None,
+        policy: Policy = Policy(),
+        options: RunOptions = RunOptions(),
+        confirm: Confirm | None = None,
+        *,
+        dry_run: bool = False,
+        resume: bool = False,
+        show: Callable[[Plan], None] = lambda plan: None,
+        spark: Any = None,
+    ) -> RunReport:
+        """Plan, ask, evolve and build the models in graph order."""
+        if not dry_run:
+            for report in self.resume(env, spark):
+                if not report.ok and report.error is not None:
+                    raise report.error
+        with self._world(env, spark) as world:
+            return run_models(
+                self, world, options, policy, confirm, dry_run=dry_run, resume=resume, show=show
+            )
+
     def apply(
         self,
         plan: Plan,
@@ -162,6 +206,7 @@ class Project:
                 hint="Answer the question, or pass --yes where nobody can be asked.",
             )
         with self._world(plan.env, spark) as world:
+            before = frozenset(k.kept_name for k in world.store.kept(plan.env))
             reports = apply_plan(
                 plan,
                 lambda table: world.engine.backend(table.backend),
@@ -170,6 +215,7 @@ class Project:
                 note=self.listener.note,
             )
             remember_views(world.store, plan, reports)
+            reports = lifecycle.counts_told(self._copies_of(world, ()), reports, before)
         if not all(r.ok for r in reports):
             return ApplyReport(reports)
         blocks, written = self._normalized(plan, write_manifests)
@@ -222,14 +268,60 @@ class Project:
     def recover(
         self, env: str | None = None, *, forget: bool = False, spark: Any = None
     ) -> tuple[TableReport, ...]:
-        """Finish what is unfinished, or (a last resort) forget that it was begun."""
+        """Finish what is unfinished, or (a last resort) forget that it was begun.
+
+        What the journal does not know is told by the tables: copies that a crash left are mended.
+        """
         if not forget:
-            return self.resume(env, spark)
+            return (*self.resume(env, spark), *self.mend(env, spark))
         with self._store() as store:
             for run in store.unfinished(self.environment(env).name):
                 store.abandon(run)
                 self.listener.note(f"{run.table}: the unfinished run is forgotten")
         return ()
+
+    def mend(self, env: str | None = None, spark: Any = None) -> tuple[TableReport, ...]:
+        """Put back or drop what a crash left, by the names of the tables themselves."""
+        with self._lifecycle(env, spark) as world:
+            return lifecycle.mend(world)
+
+    def copies(
+        self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None
+    ) -> tuple[lifecycle.OldCopy, ...]:
+        """The old copies that rewrites have kept, oldest first."""
+        with self._lifecycle(env, spark) as world:
+            return lifecycle.copies(world, tables)
+
+    def cleanup(
+        self,
+        env: str | None = None,
+        tables: Sequence[str] = (),
+        confirm: Confirm | None = None,
+        spark: Any = None,
+    ) -> lifecycle.Cleaned:
+        """Drop old copies, each after its own question."""
+        self.resume(env, spark)
+        with self._lifecycle(env, spark) as world:
+            return lifecycle.cleanup(world, tables, confirm)
+
+    def revert(
+        self,
+        table: str,
+        env: str | None = None,
+        *,
+        to: str | None = None,
+        confirm: Confirm | None = None,
+        spark: Any = None,
+    ) -> lifecycle.Reverted:
+        """Put a table's old copy back; what is the table now is kept in its turn."""
+        self.resume(env, spark)
+        with self._lifecycle(env, spark) as world:
+            return lifecycle.revert(world, table, to, confirm)
+
+    def kept(self, env: str | None = None) -> tuple[Kept, ...]:
+        """The old copies that the state store knows of; no engine is asked."""
+        with self._store() as store:
+            return store.kept(self.environment(env).name)
 
     def drift(self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None) -> Plan:
         """Where the live tables have left their manifests, whatever the policy would do about it."""
@@ -275,7 +367,10 @@ class Project:
 
     def history(self, env: str | None = None, table: str | None = None) -> tuple[Event, ...]:
         with self._store() as store:
-            events = store.history(self.environment(env).name)
+            name = self.environment(env).name
+            builds = built_events(store.models.results(name))
+            events = (*store.history(name), *builds)
+        events = tuple(sorted(events, key=lambda e: -e.when))
         return tuple(e for e in events if table is None or _named(e.table, table))
 
     def versions(self, env: str, table: TableName) -> tuple[Table, ...]:
@@ -292,6 +387,15 @@ class Project:
             yield store
         finally:
             store.close()
+
+    @contextmanager
+    def _lifecycle(self, env: str | None, spark: Any) -> Iterator[lifecycle.World]:
+        declared = [w.table.name for w in load_manifests(self.config, self.environment(env))]
+        with self._world(env, spark) as world:
+            yield self._copies_of(world, declared)
+
+    def _copies_of(self, world: _World, declared: Sequence[TableName]) -> lifecycle.World:
+        return lifecycle.World(world.env, world.engine, world.store, self.listener, declared)
 
     @contextmanager
     def _world(self, env: str | None, spark: Any) -> Iterator[_World]:

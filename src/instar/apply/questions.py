@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from instar.backends.keeping import Since
 from instar.core.plan import Cost, Plan, Rung, Step, TablePlan
 from instar.core.schema import TableName
 
@@ -15,6 +16,9 @@ class QuestionKind(Enum):
     REWRITE = "rewrite"
     IRREVERSIBLE = "irreversible"
     CONFIRM = "confirm"
+    BACKUP = "backup"
+    REVERT = "revert"
+    LAST_COPY = "last_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Question:
 
 
 def questions(plan: Plan) -> list[Question]:
-    """In the order of the plan; one question a step at most, and one for a table's rewrite."""
+    """In the order of the plan; a rewrite is asked about once, with its checkpoints, and what it loses."""
     return [question for table in plan.pending for question in _asked(table)]
 
 
@@ -37,10 +41,66 @@ def _asked(table: TablePlan) -> Iterator[Question]:
     rewritten = False
     for step in table.steps:
         kind = _kind(step)
-        if kind is None or (kind is QuestionKind.REWRITE and rewritten):
+        if kind is None:
             continue
-        rewritten = rewritten or kind is QuestionKind.REWRITE
+        if step.rung is Rung.REWRITE:
+            if not rewritten:
+                rewritten = True
+                yield from _checkpoints(table, step)
+            if not step.destructive and (step.reversible or step.confirm is None):
+                continue
+        elif kind is QuestionKind.REWRITE:
+            if rewritten:
+                continue
+            rewritten = True
         yield Question(table.table, step.id, kind, _text(table, step, kind), step.irreversible)
+
+
+def _checkpoints(table: TablePlan, step: Step) -> Iterator[Question]:
+    """What a person is told before a table is copied, and the question about a backup."""
+    said = _sized(f"[{table.table}] {step.title}: the table is rewritten", step)
+    text = _CHECKPOINT.format(said=said, kept=_KEPT.get(table.backend, _KEPT[""]))
+    yield Question(table.table, step.id, QuestionKind.REWRITE, text, step.irreversible)
+    yield Question(table.table, step.id, QuestionKind.BACKUP, _BACKUP.format(table=table.table))
+
+
+_CHECKPOINT = (
+    "{said}. Every row is copied, compared and put in the place of the old ones; {kept}."
+    " Dropping the original is IRREVERSIBLE. Try it on a non-production environment first"
+)
+_KEPT = {
+    "": "the original table is kept aside until `instar cleanup` drops it",
+    "delta": "the original stays a version of the table's history until VACUUM drops it",
+}
+_BACKUP = (
+    "[{table}] is there a current backup of the table, or is the risk of losing data accepted?"
+)
+
+
+def cleanup_text(
+    table: TableName, copy: TableName, old_rows: int | None, new_rows: int | None
+) -> str:
+    """The words before the last copy of the old rows goes."""
+    return (
+        f"[{table}] Original table has {_count(old_rows)} rows, new table has {_count(new_rows)} rows."
+        f" Proceeding will DROP the original table ({copy}). This action is IRREVERSIBLE."
+        " Do you want to proceed? (yes/no)"
+    )
+
+
+def revert_text(table: TableName, copy: TableName, since: Since, aside: str) -> str:
+    """What a revert takes out of the table and what it brings back."""
+    by = f"compared by {', '.join(since.columns)}" if since.columns else "by their number"
+    kept = f"; they are kept in {aside}" if aside else ""
+    return (
+        f"[{table}] put {copy} back ({since.old_rows:,} rows instead of {since.rows:,})."
+        f" {since.only_now:,} rows written or changed since would be lost from the table"
+        f" ({by}){kept}; {since.only_then:,} rows would come back"
+    )
+
+
+def _count(rows: int | None) -> str:
+    return "an unknown number of" if rows is None else f"{rows:,}"
 
 
 def _kind(step: Step) -> QuestionKind | None:
@@ -55,9 +115,13 @@ def _kind(step: Step) -> QuestionKind | None:
 
 def _text(table: TablePlan, step: Step, kind: QuestionKind) -> str:
     what = step.confirm or _SAYS[kind].format(title=step.title)
+    return _sized(f"[{table.table}] {what}", step)
+
+
+def _sized(text: str, step: Step) -> str:
     size = _size(step.cost)
     notes = f"; cannot be undone: {', '.join(step.irreversible)}" if step.irreversible else ""
-    return f"[{table.table}] {what}{f' ({size})' if size else ''}{notes}"
+    return f"{text}{f' ({size})' if size else ''}{notes}"
 
 
 _SAYS = {

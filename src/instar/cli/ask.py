@@ -55,10 +55,13 @@ def _line(question: Asked) -> str:
 
 
 def _asked(screen: Screen, question: Asked) -> bool:
-    """The prompt goes to stderr: stdout is the document."""
-    sys.stderr.write(f"{screen.err('bold yellow', '?')} {_line(question)}. Go on? [y/N] ")
+    """The prompt goes to stderr: stdout is the document. A question of yes or no takes a whole yes."""
+    line = _line(question)
+    whole = line.endswith("(yes/no)")
+    end = "" if whole else " [y/N]" if line.endswith("?") else ". Go on? [y/N]"
+    sys.stderr.write(f"{screen.err('bold yellow', '?')} {line}{end} ")
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if not answer:
         sys.stderr.write("\n")
-    return answer.strip().lower() in ("y", "yes")
+    return answer.strip().lower() in (("yes",) if whole else ("y", "yes"))

@@ -87,6 +87,20 @@ COMMANDS: dict[str, Entry] = {
         "Finish what an interrupted apply left behind",
         ("instar recover --env prod",),
     ),
+    "revert": Entry(
+        "lifecycle",
+        "revert",
+        _CHANGE,
+        "Put the old copy back that a rewrite has kept",
+        ("instar revert orders --env prod",),
+    ),
+    "cleanup": Entry(
+        "lifecycle",
+        "cleanup",
+        _CHANGE,
+        "Drop the old copies that rewrites have kept",
+        ("instar cleanup --dry-run", "instar cleanup orders --env prod", "instar cleanup --yes"),
+    ),
     "drift": Entry(
         "plan",
         "drift",

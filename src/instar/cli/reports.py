@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from instar.app.doctoring import Diagnosis
     from instar.app.project import ApplyReport
     from instar.apply import TableReport
-    from instar.state import Event
+    from instar.state import Event, Kept
 
 _MARKS = {
     "APPLIED": ("✓", "green"),
@@ -123,7 +123,7 @@ def doctor_lines(found: Sequence[Diagnosis]) -> list[Line]:
 _OUTCOMES = {"finished": "green", "failed": "bold red", "open": "yellow", "abandoned": "dim"}
 
 
-def history_lines(events: Sequence[Event]) -> list[Line]:
+def history_lines(events: Sequence[Event], kept: Sequence[Kept] = ()) -> list[Line]:
     names = max((width(str(e.table)) for e in events), default=0)
     lines: list[Line] = []
     for event in events:
@@ -141,10 +141,17 @@ def history_lines(events: Sequence[Event]) -> list[Line]:
         )
         if event.error:
             lines.append([("red", f"    {event.error}")])
+        lines += [[("dim", f"    kept: {n}, until `instar cleanup`")] for n in _kept(event, kept)]
     return lines
 
 
-def event_document(event: Event) -> dict[str, Any]:
+def _kept(event: Event, kept: Sequence[Kept]) -> list[str]:
+    """The old copies that a run has left and that are still there."""
+    mine = (k for k in kept if (k.run, k.table) == (event.run, event.table))
+    return [str(k.kept_name) for k in mine]
+
+
+def event_document(event: Event, kept: Sequence[Kept] = ()) -> dict[str, Any]:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(event.when))
     return {
         "when": stamp,
@@ -157,6 +164,7 @@ def event_document(event: Event) -> dict[str, Any]:
         "error": event.error,
         "command": event.command,
         "run": event.run,
+        "kept": _kept(event, kept),
     }
 
 

@@ -83,7 +83,8 @@ def apply(
     with opened(project, screen) as (work, watcher):
         resumed = tuple(work.resume(order.env))
         _stop_at_failures(screen, resumed)
-        found = _planned(work, order)
+        found, mended = _planned(work, order)
+        _stop_at_failures(screen, mended)
         watcher.pause()
         if format is DataFormat.TEXT:
             screen.document(plan_text(found, screen.out, verbose=screen.verbose, advice=False))
@@ -94,7 +95,7 @@ def apply(
             write_manifests=write_manifests,
         )
     seconds = time.monotonic() - began
-    tables = (*resumed, *report.tables)
+    tables = (*resumed, *mended, *report.tables)
     if format is DataFormat.JSON:
         screen.json(apply_document(found, report, tables, seconds))
     else:
@@ -123,8 +124,14 @@ def _ordered(what: tuple[str, ...], env: str | None, policy: Policy) -> _Order:
     return _Order(seal.env, seal.tables, seal.policy, seal)
 
 
-def _planned(work: Project, order: _Order) -> Plan:
+def _planned(work: Project, order: _Order) -> tuple[Plan, tuple[TableReport, ...]]:
+    """The plan, and what had to be mended first where a crash left copies that no journal knows."""
+    from instar.app.lifecycle import needs_mending
+
     found = work.plan(order.env, order.policy, order.tables)
+    mended: tuple[TableReport, ...] = ()
+    if needs_mending(found) and (mended := work.mend(order.env)):
+        found = work.plan(order.env, order.policy, order.tables)
     if order.seal is not None:
         if order.seal.project != work.config.name:
             raise UsageError(
@@ -134,7 +141,7 @@ def _planned(work: Project, order: _Order) -> Plan:
                 hint="Name the right folder with --project.",
             )
         work.check_sealed(found, order.seal.fingerprint)
-    return found
+    return found, mended
 
 
 def _refuse_blocked(found: Plan) -> None:

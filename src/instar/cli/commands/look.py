@@ -57,11 +57,12 @@ def history(
     screen = use(Screen(color, quiet, 0, log_format))
     with opened(project, screen) as (work, _):
         events = tuple(work.history(env, table))
+        kept = tuple(work.kept(env))
     if format is DataFormat.JSON:
-        rows = [event_document(e) for e in events]
+        rows = [event_document(e, kept) for e in events]
         screen.json(rows)
     elif events:
-        screen.document(render(history_lines(events), screen.out))
+        screen.document(render(history_lines(events, kept), screen.out))
     else:
         screen.document("Nothing was applied yet.")
 
