@@ -13,9 +13,7 @@ from instar.backends.spark.types import kept_scalar
 from instar.core.findings import Finding, Severity
 from instar.core.schema import Check, Constraint, Hint, Table, Unique, Wanted
 from instar.core.types import (
-    ELEMENT,
     KEY,
-    VALUE,
     Array,
     Column,
     Interval,
@@ -70,11 +68,13 @@ class _Normalizer:
 
     # --- columns ---
 
-    def _column(self, column: Column, path: Path, *, inside: bool) -> Column:
-        """`inside`: within an array or a map, where Delta has no NOT NULL."""
-        deeper = inside or isinstance(column.type, Array | Map)
+    def _column(self, column: Column, path: Path, *, inside: bool, part: bool = False) -> Column:
+        """`inside`: within an array or a map, where Delta has no NOT NULL; `part`: the element, key
+        or value itself."""
+        holds = isinstance(column.type, Array | Map)
         inner = tuple(
-            self._column(c, (*path, c.name), inside=deeper) for c in children(column.type)
+            self._column(c, (*path, c.name), inside=inside or holds, part=holds)
+            for c in children(column.type)
         )
         type_ = with_children(column.type, inner) if inner else self._scalar(column.type, path)
         default = canonical(column.default) if column.default is not None else None
@@ -82,9 +82,10 @@ class _Normalizer:
             self._say("F604", f"'{path_text(path)}' is nested: its default has no effect", path)
             default = None
         generated = canonical(column.generated) if column.generated is not None else None
-        nullable = self._nullable(column, path, inside=inside)
+        key = part and column.name == KEY
+        nullable = column.nullable if key or not inside else self._nullable(column, path)
         comment = column.comment
-        if comment and len(path) > 1 and column.name in (ELEMENT, KEY, VALUE) and inside:
+        if comment and part:
             self._say("F604", f"'{path_text(path)}' cannot have a comment", path, info=True)
             comment = None
         return replace(
@@ -113,15 +114,14 @@ class _Normalizer:
             self._say("F602", words, path, info=True)
         return kept
 
-    def _nullable(self, column: Column, path: Path, *, inside: bool) -> bool:
-        if not inside:
-            return column.nullable
+    def _nullable(self, column: Column, path: Path) -> bool:
+        """Inside an array or a map."""
         there = self.live.column(self._live_path(path)) if self.live else None
         if there is not None:
             # Type text cannot say it: what is there stays.
             return there.nullable
-        if column.nullable or path[-1] == KEY:
-            return column.nullable
+        if column.nullable:
+            return True
         self._say("F604", f"'{path_text(path)}': no NOT NULL inside an array or a map", path)
         return True
 
