@@ -31,10 +31,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class NotKept:
-    """Another: the engine cannot keep what is wanted, says so by this finding, and the rows stay."""
+    """Another: the engine cannot keep what is wanted and says so by this finding.
+
+    `after` are the rows then, where the scenario has none because it should have been blocked.
+    """
 
     code: str
     reason: str
+    after: tuple[Row, ...] | None = None
 
 
 Exceptional = Refused | NotKept
@@ -66,12 +70,17 @@ def run_scenario(
         return plan
     run.must_not_block(plan)
     run.carry_out(plan)
-    rows = scenario.rows if scenario.after is None else scenario.after
-    run.must_hold(rows, "the rows are not what they should be")
+    run.must_hold(_expected(scenario, exceptional), "the rows are not what they should be")
     again = run.plan(wanted, scenario.policy, plan.renames)
     if again.steps or again.blocked:
         raise NonConformance(f"planned again, there is still something to do: {_told(again)}")
     return plan
+
+
+def _expected(scenario: Scenario, exceptional: Exceptional | None) -> Sequence[Row]:
+    if scenario.rows and isinstance(exceptional, NotKept) and exceptional.after is not None:
+        return exceptional.after
+    return scenario.rows if scenario.after is None else scenario.after
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import Table
 from instar.core.types import Array, Map, Struct, Type
 from instar.spark import SparkHandle
-from instar.testing import SCENARIOS, Scenario, emptied, run_scenario
+from instar.testing import SCENARIOS, NotKept, Scenario, emptied, run_scenario
 from instar.testing.runner import Exceptional
 
 pytestmark = pytest.mark.spark
@@ -50,10 +50,34 @@ SAMPLE = (
     "change fields with odd names",
 )
 
+_UNCHECKED = "Spark's Iceberg keeps a limited type as the wider one, and checks no limit"
+_NO_CONSTRAINTS = "the format holds rows to no constraint"
+_ALL_NULLABLE = "a Parquet table on Spark has no NOT NULL"
+_ROWS = ({"id": 1, "a": "x"}, {"id": 2, "a": None})
+
+_CONSTRAINTS: dict[str, Exceptional] = {
+    "add a unique constraint, two rows share a value": NotKept("F603", _NO_CONSTRAINTS),
+    "a unique column called n, zero twice": NotKept("F603", _NO_CONSTRAINTS),
+    "add a check that a row fails": NotKept("F603", _NO_CONSTRAINTS),
+}
 EXCEPTIONS: dict[str, dict[str, Exceptional]] = {
     "delta": {},
-    "iceberg": {},
-    "parquet": {},
+    "iceberg": {
+        **_CONSTRAINTS,
+        "narrow int to tinyint, out of range": NotKept("F602", _UNCHECKED),
+        "text becomes varchar, too long": NotKept("F602", _UNCHECKED),
+    },
+    "parquet": {
+        **_CONSTRAINTS,
+        "make a column NOT NULL, with NULLs": NotKept("F603", _ALL_NULLABLE),
+        "make a field of a struct NOT NULL, with NULLs": NotKept("F603", _ALL_NULLABLE),
+        "add a NOT NULL column with no value for old rows": NotKept(
+            "F603", _ALL_NULLABLE, tuple({**row, "b": None} for row in _ROWS)
+        ),
+        "add a NOT NULL column whose fill is NULL in one row": NotKept(
+            "F603", _ALL_NULLABLE, tuple({**row, "b": row["a"]} for row in _ROWS)
+        ),
+    },
 }
 """What a format cannot do, with the finding that says so."""
 
