@@ -143,6 +143,13 @@ CASES = (
         (row(1, code=7), row(2, code=None)),
     ),
     Case(
+        "text to number beside a key",
+        table(ID, Column("code", String()), primary_key=("id",)),
+        tuple(row(n, code=str(n * 7)) for n in (-2, 0, 1, 2, 5)),
+        wanted(ID, Column("code", Integer(32)), primary_key=("id",)),
+        tuple(row(n, code=n * 7) for n in (-2, 0, 1, 2, 5)),
+    ),
+    Case(
         "fill and require",
         PLAIN,
         ROWS,

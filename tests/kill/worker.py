@@ -20,6 +20,7 @@ from instar.backends.memory import MemoryBackend
 from instar.backends.registry import EngineSettings, open_engine
 from instar.core.schema import TableName, Wanted
 from instar.state import open_store
+from kill.postgres_world import PostgresWorld
 
 
 class World(Protocol):
@@ -64,7 +65,11 @@ class DuckDBWorld:
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-WORLDS: dict[str, World] = {"memory": MemoryWorld(), "duckdb": DuckDBWorld()}
+WORLDS: dict[str, World] = {
+    "memory": MemoryWorld(),
+    "duckdb": DuckDBWorld(),
+    "postgres": PostgresWorld(),
+}
 
 
 @contextlib.contextmanager
@@ -133,7 +138,7 @@ def serve() -> None:
 
 def preload() -> None:
     """Import once, before any fork, what every child would import; DuckDB takes pandas if it is there."""
-    for module in ("instar.backends.duckdb.engine", "pandas"):
+    for module in ("instar.backends.duckdb.engine", "instar.backends.postgres.engine", "pandas"):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
 
