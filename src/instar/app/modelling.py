@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -243,7 +244,7 @@ def _view(
     if (
         there is not None
         and known is not None
-        and known.fingerprint == view_mark(model, sql)
+        and known.fingerprint == build_mark(work.models, model)
         and same
     ):
         return TablePlan(
@@ -261,7 +262,7 @@ def _view(
         Status.CREATE if there is None else Status.CHANGE,
         told,
         (),
-        (replace(step, data={"mark": view_mark(model, sql)}),),
+        (replace(step, data={"mark": build_mark(work.models, model)}),),
         before,
         after,
         origin=model.origin,
@@ -278,10 +279,11 @@ def _plain(columns: tuple[Column, ...]) -> tuple[tuple[str, object], ...]:
     return tuple((c.name, c.type) for c in columns)
 
 
-def view_mark(model: Model, sql: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(f"{model.fingerprint}\0{sql}".encode()).hexdigest()
+def build_mark(models: Models, model: Model) -> str:
+    """Equal exactly when a model would compute the same from the same tables."""
+    names = [str(t.table) for t in models.upstream(model.name)]
+    told = "\0".join((model.fingerprint, str(model.table), *names))
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def _stopped(

@@ -80,6 +80,19 @@ COMMANDS: dict[str, Entry] = {
             "instar apply orders --column-conflict drop",
         ),
     ),
+    "run": Entry(
+        "run",
+        "run",
+        _CHANGE,
+        "Evolve the tables of models and build them in graph order",
+        (
+            "instar run",
+            "instar run --select +daily --dry-run",
+            "instar run --select state:changed+",
+            "instar run --start 2024-01-01 --end 2024-02-01",
+            "instar run --resume",
+        ),
+    ),
     "recover": Entry(
         "apply",
         "recover",

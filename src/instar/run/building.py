@@ -81,6 +81,14 @@ class Builder(Protocol):
         """What changes when the rows of a table do; None where nothing tells."""
         ...
 
+    def rows(self, name: TableName, format_: str) -> int:
+        """How many rows a table has."""
+        ...
+
+    def forget(self, run: str) -> None:
+        """A run has ended well: its marks are no longer needed."""
+        ...
+
     def views(self, schema: str) -> Mapping[TableName, str]:
         """The live views and their SQL."""
         ...

@@ -109,7 +109,7 @@ class DuckDBBuilder:
     def build(self, order: Order, failpoint: Failpoint) -> int:
         self._ask(
             f"CREATE TABLE IF NOT EXISTS {self._marks}"
-            " (mark VARCHAR PRIMARY KEY, row_count BIGINT, at TIMESTAMPTZ)"
+            " (mark VARCHAR PRIMARY KEY, row_count BIGINT, made TIMESTAMPTZ)"
         )
         known = self._rows(order.mark)
         if known is not None:
@@ -118,6 +118,8 @@ class DuckDBBuilder:
             statements = tuple(self._statements(order))
             step = Step(order.mark, "build", Rung.REFRESH, "build", statements, order.live)
             self._backend.run(step, RunContext({}, lambda *_: None, _named(failpoint)))
+        except EngineError as error:
+            raise broken_key(error) from None
         finally:
             self._ask(f"DROP TABLE IF EXISTS temp.{BATCH}")
         return self._rows(order.mark) or 0
@@ -151,6 +153,14 @@ class DuckDBBuilder:
         del format_
         rows = self._ask(f"SELECT count(*), COALESCE(sum(hash(t)), 0) FROM {qualified(name)} AS t")
         return f"{rows[0][0]}:{rows[0][1]}"
+
+    def rows(self, name: TableName, format_: str) -> int:
+        del format_
+        return int(self._ask(f"SELECT count(*) FROM {qualified(name)}")[0][0])
+
+    def forget(self, run: str) -> None:
+        if self._backend.inspect([TableName(self._schema, MARKS)]):
+            self._ask(f"DELETE FROM {self._marks} WHERE starts_with(mark, ?)", f"{run}/")
 
     def views(self, schema: str) -> Mapping[TableName, str]:
         rows = self._ask(_VIEWS, schema)

@@ -1,0 +1,211 @@
+"""`instar run`: plan, ask, evolve and build in graph order; and go on where a killed run was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from instar.app.modelling import Modelling, build_mark
+from instar.apply import Question, apply_table, questions
+from instar.core.plan import Plan, Status
+from instar.core.policy import Policy
+from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
+from instar.run.running import GOOD, ModelRunner, RunOptions
+from instar.run.scheduling import in_order
+from instar.run.selecting import select
+from instar.sources.models import Model
+from instar.state import Event
+from instar.state.models import ModelResult
+from instar.state.store import new_run
+
+if TYPE_CHECKING:
+    from instar.app.project import Project, _World
+
+Confirm = Callable[[Sequence[Question]], bool]
+Show = Callable[[Plan], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run did. `dry`: nothing was touched."""
+
+    run: str
+    plan: Plan
+    results: tuple[ModelResult, ...] = ()
+    seconds: float = 0.0
+    dry: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return all(r.status in GOOD for r in self.results)
+
+
+def run_models(
+    project: Project,
+    world: _World,
+    options: RunOptions,
+    policy: Policy,
+    confirm: Confirm | None,
+    *,
+    dry_run: bool = False,
+    resume: bool = False,
+    show: Show = lambda plan: None,
+) -> RunReport:
+    """One run of the project's models on an opened environment."""
+    began = time.monotonic()
+    env, store = world.env.name, world.store
+    run, finished = new_run(), frozenset[str]()
+    if resume:
+        run, options, finished = _left_behind(project, world)
+    policy = replace(policy, allow_full_refresh=policy.allow_full_refresh or options.full_refresh)
+    models = project.models(env)
+    builds = store.models.builds(env)
+
+    def changed(model: Model) -> bool:
+        known = builds.get(model.table)
+        return known is None or known.fingerprint != build_mark(models, model)
+
+    chosen = select(models, options.select, options.exclude, changed)
+    plan, work = project.planned_models(world, models, policy, chosen)
+    show(plan)
+    if plan.blocked:
+        _refuse(plan)
+    if dry_run or work is None:
+        return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
+    _ask(plan, confirm)
+    if not resume:
+        store.models.begin(env, run, asdict(options))
+    runner = _runner(project, world, work, run, options, finished)
+    results = _carried_out(project, world, plan, work, runner, options, chosen)
+    ok = all(r.status in GOOD for r in results)
+    store.models.end(run, "finished" if ok else "failed")
+    if ok:
+        work.builder.forget(run)
+    return RunReport(run, plan, results, time.monotonic() - began)
+
+
+def _left_behind(project: Project, world: _World) -> tuple[str, RunOptions, frozenset[str]]:
+    last = world.store.models.last_run(world.env.name)
+    if last is None or last.status == "finished":
+        raise UsageError(
+            "E431", "there is no run to resume", hint="The last one ended well, or there was none."
+        )
+    raw: dict[str, Any] = dict(last.options)
+    for key in ("select", "exclude"):
+        raw[key] = tuple(raw.get(key, ()))
+    built = {
+        r.table.name
+        for r in world.store.models.results(world.env.name, last.run)
+        if r.status in GOOD
+    }
+    project.listener.note(f"resuming run {last.run}: {len(built)} model(s) were done")
+    return last.run, RunOptions(**raw), frozenset(built)
+
+
+def _refuse(plan: Plan) -> None:
+    names = ", ".join(str(t.table) for t in plan.blocked)
+    raise Blocked(
+        "E405",
+        f"the plan is blocked for {names}; nothing was touched",
+        hint="See the findings with `instar plan`.",
+    )
+
+
+def _ask(plan: Plan, confirm: Confirm | None) -> None:
+    asked = questions(plan)
+    if asked and not (confirm is not None and confirm(asked)):
+        raise ConfirmationNeeded(
+            "E403",
+            f"{len(asked)} step(s) need a word before anything is touched",
+            hint="Answer the question, or pass --yes where nobody can be asked.",
+        )
+
+
+def _runner(
+    project: Project,
+    world: _World,
+    work: Modelling,
+    run: str,
+    options: RunOptions,
+    finished: frozenset[str],
+) -> ModelRunner:
+    marks = {n: build_mark(work.models, m) for n, m in work.models.models.items()}
+    return ModelRunner(
+        models=work.models,
+        plans={n: work.plans[n] for n in work.chosen},
+        queries=work.queries,
+        marks=marks,
+        builder=work.builder,
+        store=world.store,
+        env=world.env.name,
+        run=run,
+        options=options,
+        note=project.listener.note,
+        progress=project.listener.progress,
+        done=finished,
+    )
+
+
+def _carried_out(
+    project: Project,
+    world: _World,
+    plan: Plan,
+    work: Modelling,
+    runner: ModelRunner,
+    options: RunOptions,
+    chosen: frozenset[str],
+) -> tuple[ModelResult, ...]:
+    """Declared tables first: models read them."""
+    own = {m.table for m in work.models.models.values()}
+    for table in plan.tables:
+        if table.table not in own and table.status is not Status.NO_CHANGE:
+            backend = world.engine.backend(table.backend)
+            report = apply_table(
+                table, backend, world.store, plan.env, run=runner.run, command="instar run"
+            )
+            if not report.ok:
+                raise report.error or EngineError("E434", f"{table.table} could not be changed")
+    order = [n for n in work.models.order if n in chosen]
+    threads = min(options.threads or work.builder.threads, work.builder.threads)
+    try:
+        found = in_order(
+            order,
+            {n: work.models.parents(n) for n in order},
+            runner.work,
+            lambda result: result.status in GOOD,
+            runner.behind,
+            threads=threads,
+            stop_early=options.fail_fast,
+        )
+    except KeyboardInterrupt:
+        work.builder.interrupt()
+        raise Interrupted(
+            "E406",
+            "the run was interrupted; what was built stays built",
+            hint="`instar run --resume` goes on where it stopped.",
+        ) from None
+    return tuple(found[n] for n in order)
+
+
+_OUTCOMES = {"failed": "failed", "behind": "abandoned"}
+
+
+def built_events(results: Sequence[ModelResult]) -> tuple[Event, ...]:
+    """The run log as lines of history."""
+    return tuple(
+        Event(
+            r.at,
+            r.table,
+            f"built {r.rows:,} rows" if r.rows is not None else f"{r.status} {r.reason}".rstrip(),
+            1,
+            int(r.status in GOOD),
+            r.seconds,
+            _OUTCOMES.get(r.status, "finished"),
+            r.error,
+            "instar run",
+            r.run,
+        )
+        for r in results
+    )

@@ -1,0 +1,255 @@
+"""One run: each model evolved, then built, then written down; what did not change is skipped."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from instar.apply import Failpoints, Result, apply_table
+from instar.backends.base import NotATable
+from instar.core.plan import TablePlan
+from instar.core.schema import Table, TableName
+from instar.errors import EngineError, InstarError
+from instar.run.building import Builder, Interval, Order
+from instar.run.intervals import as_done, asked, covering, floor, following, parse_time, pending
+from instar.sources.models import Model, Models
+from instar.state import Store
+from instar.state.models import Build, Done, ModelResult
+
+BUILT, SKIPPED, FAILED, BEHIND, CREATED = "built", "skipped", "failed", "behind", "created"
+GOOD = frozenset((BUILT, SKIPPED, CREATED))
+
+_CHANGING = re.compile(
+    r"\b(now|random|rand|uuid|gen_random_uuid|current_(?:date|timestamp|time)|get_current_\w+|today)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `instar run` was asked for; kept with the run so that it can be resumed."""
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    full_refresh: bool = False
+    start: str | None = None
+    end: str | None = None
+    threads: int | None = None
+    fail_fast: bool = False
+
+
+@dataclass(slots=True)
+class ModelRunner:
+    """Builds one model at a time; several of its calls may run at once on an engine that bears it."""
+
+    models: Models
+    plans: Mapping[str, TablePlan]
+    queries: Mapping[str, str]
+    marks: Mapping[str, str]
+    builder: Builder
+    store: Store
+    env: str
+    run: str
+    options: RunOptions
+    note: Callable[[str], None]
+    progress: Callable[[str, int, int | None], None]
+    failpoint: Failpoints = field(default_factory=Failpoints.from_environment)
+    done: frozenset[str] = frozenset()
+    _evolving: threading.Lock = field(default_factory=threading.Lock)
+    _versions: dict[TableName, str | None] = field(default_factory=dict)
+    _count: int = 0
+
+    def work(self, name: str) -> ModelResult:
+        """Evolve and build one model. What the engine refuses is in the result, not raised."""
+        model = self.models.models[name]
+        if name in self.done:
+            return ModelResult(model.table, SKIPPED, reason="done before the interruption")
+        self._count += 1
+        self.progress(f"building {model.table}", self._count, len(self.plans))
+        began = time.monotonic()
+        try:
+            found = self._work(model)
+        except InstarError as error:
+            if not isinstance(error, EngineError):
+                raise
+            found = ModelResult(model.table, FAILED, error=f"{error.code}: {error.message}")
+        seconds = time.monotonic() - began
+        result = ModelResult(
+            found.table, found.status, found.rows, seconds, found.reason, found.error, self.run
+        )
+        self.store.models.result(self.env, self.run, result)
+        self.failpoint("model:logged")
+        self.note(told(result))
+        return result
+
+    def behind(self, name: str, failed: list[str]) -> ModelResult:
+        model = self.models.models[name]
+        result = ModelResult(model.table, BEHIND, reason=f"behind {', '.join(failed)}")
+        self.store.models.result(self.env, self.run, result)
+        return result
+
+    def _work(self, model: Model) -> ModelResult:
+        plan = self.plans[model.name]
+        self.failpoint("model:before")
+        if plan.steps:
+            with self._evolving:
+                report = apply_table(
+                    plan,
+                    self.builder.backend(model.format),
+                    self.store,
+                    self.env,
+                    progress=self.progress,
+                    run=self.run,
+                    command="instar run",
+                )
+            if report.result is not Result.APPLIED:
+                text = f"{report.error.code}: {report.error.message}" if report.error else "failed"
+                return ModelResult(model.table, FAILED, error=text)
+        self.failpoint("model:evolved")
+        if model.materialization == "view":
+            return self._view(model, plan)
+        return self._data(model, plan)
+
+    def _view(self, model: Model, plan: TablePlan) -> ModelResult:
+        if not plan.steps:
+            return ModelResult(model.table, SKIPPED, reason="the view is as its query says")
+        mark = self.marks[model.name]
+        self.store.models.built(self.env, model.table, Build(mark, {}, mark))
+        return ModelResult(model.table, CREATED)
+
+    def _data(self, model: Model, plan: TablePlan) -> ModelResult:
+        inputs = self.inputs(model)
+        known = self.store.models.builds(self.env).get(model.table)
+        refreshed = any(step.kind == "refresh" for step in plan.steps)
+        reason = None if plan.steps else self._unchanged(model, known, inputs)
+        if reason is not None:
+            return ModelResult(model.table, SKIPPED, reason=reason)
+        if refreshed:
+            rows = self.builder.rows(model.table, model.format)
+            self._whole_intervals(model)
+        else:
+            rows = self._build(model, known)
+        told_inputs = {k: v for k, v in inputs.items() if v is not None}
+        complete = len(told_inputs) == len(inputs)
+        self.store.models.built(
+            self.env,
+            model.table,
+            Build(
+                self.marks[model.name],
+                told_inputs if complete else {},
+                f"{self.run}/{model.name}",
+            ),
+        )
+        self.failpoint("model:built")
+        return ModelResult(model.table, BUILT, rows)
+
+    def _unchanged(
+        self, model: Model, known: Build | None, inputs: Mapping[str, str | None]
+    ) -> str | None:
+        """Why a model need not be built, if so."""
+        ranged = self.options.start or self.options.end
+        if self.options.full_refresh or ranged or known is None:
+            return None
+        if known.fingerprint != self.marks[model.name] or dict(known.inputs) != dict(inputs):
+            return None
+        if model.python or _CHANGING.search(model.query.canonical):
+            return None
+        return "neither its query nor its inputs changed"
+
+    def inputs(self, model: Model) -> dict[str, str | None]:
+        """What a model's data depends on, each with its version; a view stands for what it reads."""
+        found: dict[str, str | None] = {}
+        builds = self.store.models.builds(self.env)
+        for target in self.models.upstream(model.name):
+            parent = self.models.models.get(target.name) if target.kind == "model" else None
+            if parent is None:
+                found[str(target.table)] = self._version(target.table)
+            elif parent.materialization == "view":
+                found[str(parent.table)] = self.marks.get(parent.name) or parent.fingerprint
+                found |= self.inputs(parent)
+            else:
+                build = builds.get(parent.table)
+                found[str(parent.table)] = build.build if build else None
+        return found
+
+    def _version(self, table: TableName) -> str | None:
+        if table not in self._versions:
+            self._versions[table] = self.builder.version(table, "")
+        return self._versions[table]
+
+    # --- the ways to build ---
+
+    def _build(self, model: Model, known: Build | None) -> int:
+        live = self.builder.backend(model.format).inspect([model.table]).get(model.table)
+        if live is None or isinstance(live, NotATable):
+            raise EngineError("E434", f"the table {model.table} is gone")
+        whole = model.incremental is None or self.options.full_refresh
+        if not whole and known is None and not self.options.start:
+            whole = self.builder.rows(model.table, model.format) == 0
+        if whole:
+            rows = self._order(model, live, "", whole=True)
+            self._whole_intervals(model)
+            return rows
+        assert model.incremental is not None
+        if model.incremental.event_time_column is None:
+            return self._order(model, live, "", whole=False)
+        return self._intervals(model, live)
+
+    def _order(
+        self, model: Model, live: Table, part: str, *, whole: bool, interval: Interval | None = None
+    ) -> int:
+        mark = f"{self.run}/{model.table}/{part}"
+        order = Order(model, self.queries[model.name], live, mark, whole, interval)
+        return self.builder.build(order, self.failpoint)
+
+    def _intervals(self, model: Model, live: Table) -> int:
+        assert model.incremental is not None
+        granularity = model.incremental.granularity
+        span = self._span(model)
+        if span is None:
+            return 0
+        if self.options.start or self.options.end:
+            wish = asked(self.options.start, self.options.end, granularity, span[1])
+        else:
+            wish = pending(span, granularity, self.store.models.intervals(self.env, model.table))
+        rows = 0
+        for interval in wish:
+            rows += self._order(model, live, interval.start, whole=False, interval=interval)
+            self.failpoint("interval:built")
+            done = as_done([interval], span[1])
+            self.store.models.intervals_done(self.env, model.table, done, self.run)
+            self.failpoint("interval:marked")
+        return rows
+
+    def _span(self, model: Model) -> tuple[str, str] | None:
+        assert model.incremental is not None
+        column = str(model.incremental.event_time_column)
+        return self.builder.event_range(self.queries[model.name], column)
+
+    def _whole_intervals(self, model: Model) -> None:
+        """All of a model was computed: every interval that it has is done."""
+        if model.incremental is None or model.incremental.event_time_column is None:
+            return
+        span, granularity = self._span(model), model.incremental.granularity
+        done: list[Done] = []
+        if span is not None:
+            first, last = (parse_time(t, "the event time") for t in span)
+            end = following(floor(last, granularity), granularity)
+            done = as_done(list(covering(first, end, granularity)), span[1])
+        self.store.models.intervals_done(self.env, model.table, done, self.run, anew=True)
+
+
+def told(result: ModelResult) -> str:
+    """One line about one model: rows, seconds, rate, or why not."""
+    if result.status == BUILT:
+        rate = (
+            f", {result.rows / result.seconds:,.0f} rows/s"
+            if result.rows and result.seconds
+            else ""
+        )
+        return f"{result.table}: {result.rows or 0:,} rows in {result.seconds:.2f}s{rate}"
+    more = result.reason or result.error or ""
+    return f"{result.table}: {result.status}{f' ({more})' if more else ''}"

@@ -1,0 +1,59 @@
+"""Work in graph order: as much at once as is allowed, and nothing behind what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def in_order(
+    order: Sequence[str],
+    parents: Mapping[str, Sequence[str]],
+    work: Callable[[str], T],
+    good: Callable[[T], bool],
+    behind: Callable[[str, list[str]], T],
+    *,
+    threads: int = 1,
+    stop_early: bool = False,
+) -> dict[str, T]:
+    """Every name's result. `behind` makes the result of what cannot be begun."""
+    results: dict[str, T] = {}
+    if threads <= 1:
+        for name in order:
+            bad = _bad(name, parents, results, good, stop_early)
+            results[name] = behind(name, bad) if bad else work(name)
+        return results
+    left = list(order)
+    running: dict[Future[T], str] = {}
+    with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="instar") as pool:
+        while left or running:
+            for name in list(left):
+                if any(p in left or p in running.values() for p in parents.get(name, ())):
+                    continue
+                bad = _bad(name, parents, results, good, stop_early)
+                if bad:
+                    results[name] = behind(name, bad)
+                    left.remove(name)
+                elif len(running) < threads:
+                    running[pool.submit(work, name)] = name
+                    left.remove(name)
+            if not running:
+                continue
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                results[running.pop(future)] = future.result()
+    return {name: results[name] for name in order}
+
+
+def _bad(
+    name: str,
+    parents: Mapping[str, Sequence[str]],
+    results: Mapping[str, T],
+    good: Callable[[T], bool],
+    stop_early: bool,
+) -> list[str]:
+    watched = results if stop_early else [p for p in parents.get(name, ()) if p in results]
+    return [p for p in watched if not good(results[p])]

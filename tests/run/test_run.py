@@ -1,0 +1,225 @@
+"""`instar run` on DuckDB: built in graph order, evolved on the way, skipped where nothing changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from instar.errors import Blocked, UsageError
+from instar.run.running import RunOptions
+from models.world import World
+
+SOURCE = (
+    "CREATE TABLE raw AS SELECT * FROM (VALUES"
+    " (1, 'a', 10, TIMESTAMP '2024-01-01 10:00'), (2, 'b', 20, TIMESTAMP '2024-01-02 11:00'),"
+    " (3, 'a', 30, TIMESTAMP '2024-01-03 12:00')) AS t(id, kind, n, seen)"
+)
+
+
+def statuses(report: Any) -> dict[str, str]:
+    return {r.table.name: r.status for r in report.results}
+
+
+def three_layers(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("clean", "SELECT id, kind, n, seen FROM raw", "materialization: view")
+    world.model("sums", "SELECT kind, sum(n)::BIGINT AS total FROM ref('clean') GROUP BY kind")
+    world.model("top", "SELECT kind FROM sums WHERE total = (SELECT max(total) FROM sums)")
+
+
+def test_models_are_built_parents_first_and_then_skipped(world: World) -> None:
+    three_layers(world)
+    first = world.run()
+    assert statuses(first) == {"clean": "created", "sums": "built", "top": "built"}
+    assert [r.rows for r in first.results] == [None, 2, 1]
+    assert world.sql("SELECT * FROM sums ORDER BY kind") == [("a", 40), ("b", 20)]
+    second = world.run()
+    assert set(statuses(second).values()) == {"skipped"}
+    assert second.results[1].reason == "neither its query nor its inputs changed"
+
+    world.sql("INSERT INTO raw VALUES (4, 'b', 100, now())", "SELECT 1")
+    third = world.run()
+    assert statuses(third) == {"clean": "skipped", "sums": "built", "top": "built"}
+    assert world.sql("SELECT * FROM top") == [("b",)]
+
+
+def test_a_changed_layer_evolves_and_ripples_down(world: World) -> None:
+    three_layers(world)
+    world.run()
+    world.model(
+        "sums", "SELECT kind, sum(n)::BIGINT AS total, count(*) AS c FROM clean GROUP BY kind"
+    )
+    report = world.run()
+    assert statuses(report) == {"clean": "skipped", "sums": "built", "top": "built"}
+    assert world.sql("SELECT kind, total, c FROM sums ORDER BY kind") == [
+        ("a", 40, 2),
+        ("b", 20, 1),
+    ]
+
+
+def test_a_failing_model_stops_only_what_is_behind_it(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("bad", "SELECT kind::INTEGER AS x FROM raw")
+    world.model("behind", "SELECT x FROM bad")
+    world.model("well", "SELECT id FROM raw")
+    report = world.run()
+    assert statuses(report) == {"bad": "failed", "behind": "behind", "well": "built"}
+    assert "Could not convert" in (report.results[0].error or "")
+    world.model("bad", "SELECT id AS x FROM raw")
+    again = world.run(resume=True)
+    assert statuses(again) == {"bad": "built", "behind": "built", "well": "skipped"}
+    assert again.run == report.run
+
+
+def test_fail_fast_begins_nothing_more(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("a_bad", "SELECT kind::INTEGER AS x FROM raw")
+    world.model("b_well", "SELECT id FROM raw")
+    report = world.run(options=RunOptions(fail_fast=True))
+    assert statuses(report) == {"a_bad": "failed", "b_well": "behind"}
+
+
+def test_nothing_is_touched_while_a_model_is_blocked(world: World) -> None:
+    three_layers(world)
+    world.run()
+    world.model("sums", "SELECT kind FROM clean GROUP BY kind")
+    world.model("other", "SELECT id FROM raw")
+    with pytest.raises(Blocked):
+        world.run()
+    assert "other" not in {r[0] for r in world.sql("SELECT table_name FROM duckdb_tables()")}
+
+
+def test_a_dry_run_touches_nothing(world: World) -> None:
+    three_layers(world)
+    report = world.run(dry_run=True)
+    assert len(report.plan.pending) == 3
+    assert world.sql("SELECT count(*) FROM duckdb_tables()") == [(1,)]
+
+
+SELECTIONS = {
+    "one": (("sums",), (), {"sums"}),
+    "with what is upstream": (("+sums",), (), {"clean", "sums"}),
+    "with what is downstream": (("sums+",), (), {"sums", "top"}),
+    "by tag": (("tag:x",), (), {"clean"}),
+    "by path": (("path:models",), ("top",), {"clean", "sums"}),
+    "by pattern": (("*o*",), (), {"top"}),
+    "by change": (("state:changed",), (), {"top"}),
+    "by change, downstream": (("state:changed+", "clean"), (), {"top", "clean"}),
+}
+
+
+def test_selection(world: World) -> None:
+    three_layers(world)
+    world.model("clean", "SELECT id, kind, n, seen FROM raw", "materialization: view\ntags: [x]")
+    world.run()
+    world.model("top", "SELECT kind, 1 AS x FROM sums")
+    for name, (select, exclude, expected) in SELECTIONS.items():
+        report = world.run(options=RunOptions(select, exclude), dry_run=True)
+        planned = {t.table.name for t in report.plan.tables}
+        assert planned == expected, name
+    with pytest.raises(UsageError) as raised:
+        world.run(options=RunOptions(("smus",)))
+    assert raised.value.code == "E432"
+    assert raised.value.hint == "Did you mean 'sums'?"
+
+
+MERGE = "materialization: incremental\nincremental: {unique_key: id}"
+
+
+def test_merge_by_unique_key_keeps_rows_that_the_source_forgot(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT id, n FROM raw", MERGE)
+    world.run()
+    world.sql("DELETE FROM raw WHERE id = 1", "UPDATE raw SET n = 21 WHERE id = 2", "SELECT 1")
+    world.sql("INSERT INTO raw VALUES (4, 'z', 40, now())", "SELECT 1")
+    assert world.run().results[0].rows == 3
+    assert world.sql("SELECT * FROM m ORDER BY id") == [(1, 10), (2, 21), (3, 30), (4, 40)]
+    world.run(options=RunOptions(full_refresh=True))
+    assert world.sql("SELECT * FROM m ORDER BY id") == [(2, 21), (3, 30), (4, 40)]
+
+
+KEYS = {
+    "NULL": ("SELECT CASE WHEN id > 1 THEN id END AS id FROM raw", "is NULL in some rows"),
+    "twice": ("SELECT 1 AS id FROM raw", "stands twice"),
+}
+
+
+@pytest.mark.parametrize("case", KEYS.values(), ids=KEYS.keys())
+def test_a_key_that_is_null_or_stands_twice(world: World, case: tuple[str, str]) -> None:
+    query, words = case
+    world.sql(SOURCE)
+    world.model("m", query, MERGE)
+    (result,) = world.run().results
+    assert result.status == "failed"
+    assert result.error.startswith("E430: ")
+    assert words in result.error
+    assert world.sql("SELECT count(*) FROM m") == [(0,)]
+
+
+def test_partitions_that_the_query_returns_are_replaced(world: World) -> None:
+    world.sql(SOURCE)
+    front = "materialization: incremental\nincremental: {partition_column: kind}"
+    world.model("m", "SELECT kind, n FROM raw", front)
+    world.run()
+    world.sql("DELETE FROM raw WHERE kind = 'b'", "UPDATE raw SET n = n + 1", "SELECT 1")
+    world.run()
+    assert world.sql("SELECT * FROM m ORDER BY ALL") == [("a", 11), ("a", 31), ("b", 20)]
+
+
+EVENTS = "materialization: incremental\nincremental: {event_time_column: seen, granularity: day}"
+
+
+def test_intervals_are_replaced_as_a_whole(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT seen, n FROM raw", EVENTS)
+    assert world.run().results[0].rows == 3
+    # A late row of a closed day waits until the day is asked for; the open day and new ones come in.
+    world.sql(
+        "INSERT INTO raw VALUES (9, 'x', 900, TIMESTAMP '2024-01-01 23:00'),"
+        " (5, 'x', 31, TIMESTAMP '2024-01-03 13:00'), (6, 'x', 40, TIMESTAMP '2024-01-04 01:00')",
+        "SELECT 1",
+    )
+    assert world.run().results[0].rows == 3
+    assert [r[0] for r in world.sql("SELECT n FROM m ORDER BY n")] == [10, 20, 30, 31, 40]
+    world.run(options=RunOptions(start="2024-01-01", end="2024-01-02"))
+    world.run(options=RunOptions(start="2024-01-01", end="2024-01-02"))
+    assert [r[0] for r in world.sql("SELECT n FROM m ORDER BY n")] == [10, 20, 30, 31, 40, 900]
+
+
+BAD_RANGES = {
+    "no date": ("someday", None),
+    "inside an interval": ("2024-01-01 12:00", None),
+    "backwards": ("2024-01-03", "2024-01-01"),
+    "an end alone": (None, "2024-01-02"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_RANGES.values(), ids=BAD_RANGES.keys())
+def test_a_range_that_is_no_range(world: World, case: tuple[str | None, str | None]) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT seen, n FROM raw", EVENTS)
+    world.run()
+    with pytest.raises(UsageError) as raised:
+        world.run(options=RunOptions(start=case[0], end=case[1]))
+    assert raised.value.code == "E433"
+
+
+def test_the_run_log_is_in_the_history(world: World) -> None:
+    three_layers(world)
+    world.run()
+    told = {(e.table.name, e.what) for e in world.project.history() if e.command == "instar run"}
+    assert ("sums", "built 2 rows") in told
+
+
+def test_manifests_evolve_before_the_models_that_read_them(world: World) -> None:
+    world.manifest("orders", "name: id, type: INT", "name: n, type: INT")
+    world.model("m", "SELECT id, n FROM orders")
+    world.run()
+    world.sql("INSERT INTO orders VALUES (1, 2)", "SELECT 1")
+    world.manifest("orders", "name: id, type: INT", "name: m, type: INT, renamed_from: n")
+    world.model("m", "SELECT id, m FROM orders", "columns: {m: {renamed_from: n}}")
+    report = world.run()
+    assert statuses(report) == {"m": "built"}
+    assert world.sql("SELECT * FROM m") == [(1, 2)]
+    assert list(world.types("m")) == ["id", "m"]
