@@ -91,12 +91,16 @@ def cleanup_text(
 def revert_text(table: TableName, copy: TableName, since: Since, aside: str) -> str:
     """What a revert takes out of the table and what it brings back."""
     by = f"compared by {', '.join(since.columns)}" if since.columns else "by their number"
-    kept = f"; they are kept in {aside}" if aside else ""
+    kept = f"; kept in {aside}" if aside else ""
     return (
-        f"[{table}] put {copy} back ({since.old_rows:,} rows instead of {since.rows:,})."
-        f" {since.only_now:,} rows written or changed since would be lost from the table"
-        f" ({by}){kept}; {since.only_then:,} rows would come back"
+        f"[{table}] put {copy} back ({_rows(since.old_rows)} instead of {since.rows:,})."
+        f" {_rows(since.only_now)} written or changed since would be lost from the table"
+        f" ({by}){kept}; {_rows(since.only_then)} would come back"
     )
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def _count(rows: int | None) -> str:

@@ -1,0 +1,198 @@
+"""Old copies on DuckDB: told, listed, put back, dropped; killed anywhere, nothing is lost."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from instar.apply import QuestionKind
+from instar.apply.failpoints import POINT, TRACE
+from instar.errors import ConfirmationNeeded, StateError, UsageError
+from lifecycle.worker import KILLED, failpoints, run
+from lifecycle.world import World, duckdb_world
+
+OLD = """table: t
+primary_key: [id]
+columns:
+  - {name: id, type: INTEGER, nullable: false}
+  - {name: name, type: VARCHAR}
+"""
+NEW = OLD.replace("primary_key: [id]", "primary_key: [id, name]").replace(
+    "{name: name, type: VARCHAR}", "{name: name, type: VARCHAR, nullable: false}"
+)
+ROWS = ["1 | 'Ada'", "2 | 'Bob'"]
+
+
+def rewritten(world: World) -> World:
+    """A table whose key was changed by a rewrite: its old self is kept."""
+    world.apply(OLD)
+    world.fill(ROWS)
+    world.apply(NEW)
+    return world
+
+
+def tables(world: World) -> list[str]:
+    return sorted(r[0] for r in world.sql("SELECT table_name FROM duckdb_tables()"))
+
+
+def test_apply_tells_the_rows_of_both_tables_and_what_may_be_done(world: World) -> None:
+    world.apply(OLD)
+    world.fill(ROWS)
+    (report,) = world.apply(NEW).tables
+    assert report.notes[-1] == (
+        "Original table has 2 rows (kept as main.t__instar_old_1), new table has 2 rows."
+        " `instar revert t` puts it back, `instar cleanup t` drops it for good."
+    )
+    assert [q.kind for q in world.asked] == [QuestionKind.REWRITE, QuestionKind.BACKUP]
+
+
+def test_history_names_the_copy_until_it_is_dropped(world: World) -> None:
+    rewritten(world)
+    (kept,) = world.project.kept()
+    assert kept.run == world.project.history()[0].run
+    world.project.cleanup(confirm=world.yes)
+    assert world.project.kept() == ()
+
+
+def test_the_last_copy_is_dropped_after_the_words_of_its_own(world: World) -> None:
+    rewritten(world)
+    world.fill(["3 | 'Cy'"])
+    world.asked.clear()
+    done = world.project.cleanup(confirm=world.yes)
+    (question,) = world.asked
+    assert question.text == (
+        "[main.t] Original table has 2 rows, new table has 3 rows. Proceeding will DROP the original"
+        " table (main.t__instar_old_1). This action is IRREVERSIBLE. Do you want to proceed? (yes/no)"
+    )
+    assert [str(c.name) for c in done.dropped] == ["main.t__instar_old_1"]
+    assert tables(world) == ["t"]
+    assert world.rows() == [*ROWS, "3 | 'Cy'"]
+    assert world.project.history()[0].command == "instar cleanup"
+
+
+def test_a_no_leaves_the_copy_and_nobody_to_ask_is_no_yes(world: World) -> None:
+    rewritten(world)
+    assert world.project.cleanup(confirm=lambda _: False).dropped == ()
+    with pytest.raises(ConfirmationNeeded):
+        world.project.cleanup()
+    assert tables(world) == ["t", "t__instar_old_1"]
+
+
+def test_copies_are_found_by_their_names_when_the_state_is_lost(world: World) -> None:
+    rewritten(world)
+    (known,) = world.project.copies()
+    assert (known.cost.rows, known.live_rows) == (2, 2)
+    assert known.when is not None
+    world.lose_state()
+    (found,) = world.project.copies()
+    assert (found.name, found.cost.rows, found.when) == (known.name, 2, None)
+    assert len(world.project.cleanup(confirm=world.yes).dropped) == 1
+    assert tables(world) == ["t"]
+
+
+def test_the_only_copy_is_never_dropped(world: World) -> None:
+    rewritten(world)
+    world.sql("DROP TABLE t")
+    (report,) = world.project.cleanup(confirm=world.yes).reports
+    assert report.error is not None
+    assert report.error.code == "E441"
+    assert tables(world) == ["t__instar_old_1"]
+
+
+def test_a_copy_that_somebody_dropped_is_forgotten(world: World) -> None:
+    rewritten(world)
+    world.sql("DROP TABLE t__instar_old_1")
+    assert world.project.cleanup(confirm=world.yes).reports == ()
+    assert world.project.kept() == ()
+
+
+def test_revert_says_what_it_costs_and_keeps_it_aside(world: World) -> None:
+    rewritten(world)
+    world.sql("INSERT INTO t VALUES (3, 'Cy')")
+    world.sql("DELETE FROM t WHERE id = 1")
+    world.asked.clear()
+    done = world.project.revert("t", confirm=world.yes)
+    assert world.asked[0].text == (
+        "[main.t] put main.t__instar_old_1 back (2 rows instead of 2). 1 row written or changed since"
+        " would be lost from the table (compared by id); kept in t__instar_old_2; 1 row would come back"
+    )
+    assert (done.since.only_now, done.since.only_then) == (1, 1)
+    assert world.rows() == ROWS
+    assert world.rows("t__instar_old_2") == ["2 | 'Bob'", "3 | 'Cy'"]
+    (pending,) = world.plan().pending
+    assert pending.steps[0].kind == "rewrite"
+
+
+def test_revert_brings_indexes_along(world: World) -> None:
+    world.apply(OLD)
+    world.fill(ROWS)
+    world.sql("CREATE INDEX by_name ON t (name)")
+    world.apply(NEW)
+    world.project.revert("t", confirm=world.yes)
+    assert world.sql("SELECT table_name, index_name FROM duckdb_indexes()") == [("t", "by_name")]
+
+
+def test_revert_refuses_what_it_cannot_do_and_says_why(world: World) -> None:
+    world.apply(OLD)
+    with pytest.raises(StateError, match="there is no old copy of t") as none:
+        world.project.revert("t", confirm=world.yes)
+    assert none.value.code == "E440"
+    with pytest.raises(StateError, match="no manifest declares it"):
+        world.project.revert("nothing", confirm=world.yes)
+    world.apply(NEW)
+    with pytest.raises(ConfirmationNeeded):
+        world.project.revert("t", confirm=lambda _: False)
+    assert tables(world) == ["t", "t__instar_old_1"]
+
+
+def test_with_several_copies_and_no_memory_a_name_is_needed(world: World) -> None:
+    rewritten(world)
+    world.apply(OLD)
+    world.lose_state()
+    with pytest.raises(UsageError, match="nobody knows which is the newest"):
+        world.project.revert("t", confirm=world.yes)
+    world.project.revert("t", to="t__instar_old_1", confirm=world.yes)
+    (table,) = world.plan().tables
+    assert table.live is not None
+    assert table.live.primary_key == ("id",)
+
+
+def test_a_swap_of_names_that_was_undone_is_planned_again(world: World) -> None:
+    """The memory of done renames goes back with the table."""
+    world.apply(
+        "table: t\nprimary_key: [id]\ncolumns:\n  - {name: id, type: INTEGER, nullable: false}\n"
+        "  - {name: a, type: VARCHAR}\n  - {name: b, type: VARCHAR}\n"
+    )
+    world.fill(["1 | 'x' | 'y'"])
+    world.apply(
+        "table: t\nprimary_key: [id, a]\ncolumns:\n  - {name: id, type: INTEGER, nullable: false}\n"
+        "  - {name: a, type: VARCHAR, nullable: false, renamed_from: b}\n"
+        "  - {name: b, type: VARCHAR, renamed_from: a}\n"
+    )
+    after = world.sql("SELECT id, a, b FROM t")
+    assert after == [(1, "y", "x")]
+    world.project.revert("t", confirm=world.yes)
+    assert world.sql("SELECT id, a, b FROM t") == [(1, "x", "y")]
+    world.apply()
+    assert world.sql("SELECT id, a, b FROM t") == after
+
+
+@pytest.mark.parametrize("what", ["cleanup", "revert"])
+def test_killed_anywhere_it_is_finished_later(what: str, tmp_path: Path) -> None:
+    start = tmp_path / "start"
+    start.mkdir()
+    rewritten(duckdb_world(start))
+    calm, trace = shutil.copytree(start, tmp_path / "calm"), tmp_path / "trace"
+    assert run(calm, what, **{TRACE: str(trace)}) == 0
+    expected = tables(duckdb_world(calm)), duckdb_world(calm).rows()
+    points = failpoints(trace)
+    assert len(points) > 8
+    for number, point in enumerate(points):
+        root = shutil.copytree(start, tmp_path / f"killed {number}")
+        assert run(root, what, **{POINT: point}) == KILLED, point
+        assert run(root, "recover") == 0, point
+        world = duckdb_world(root)
+        assert world.project.resume() == ()
+        assert (tables(world), world.rows()) == expected, point
