@@ -47,7 +47,8 @@ class Keyset:
             f"SELECT {self.columns} FROM {self.table} WHERE {self.after(place)} "
             f"ORDER BY {self.columns} LIMIT {size}"
         )
-        order = ", ".join(f"{quote_double(name)} DESC" for name, _ in self.key)
+        # With its table's name it is the key, not the text of it that is asked for.
+        order = ", ".join(f"b.{quote_double(name)} DESC" for name, _ in self.key)
         rows = session.ask(f"SELECT {self.texts} FROM ({batch}) AS b ORDER BY {order} LIMIT 1")
         return [str(v) for v in rows[0]] if rows else None
 
