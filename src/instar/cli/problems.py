@@ -10,12 +10,14 @@ _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity
 
 
 def error_lines(error: InstarError) -> list[Line]:
+    first, *more = error.message.splitlines() or [""]
     head: list[Span] = [
         ("bold red", f"error[{error.code}]"),
         ("bold", ": "),
-        *_message(error.message),
+        *_message(first),
     ]
-    return [head, *_place(error.where, ""), *_help(error.hint, "")]
+    rest: list[Line] = [_message(line) for line in more]
+    return [head, *rest, *_place(error.where, ""), *_help(error.hint, "")]
 
 
 def finding_lines(finding: Finding, indent: str = "") -> list[Line]:
