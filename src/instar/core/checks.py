@@ -166,6 +166,18 @@ def _modified(change: ModifyColumn, wanted: Wanted, fold: Fold) -> list[Proof]:
     return proofs
 
 
+def told_apart(results: tuple[ProofResult, ...]) -> tuple[ProofResult, ...]:
+    """Without the NULLs that only come from values that cannot be converted: those are counted once."""
+    lost = {
+        r.proof.path
+        for r in results
+        if r.count and isinstance(r.proof, CastProof | ExpressionProof)
+    }
+    return tuple(
+        r for r in results if not (isinstance(r.proof, NotNullProof) and r.proof.path in lost)
+    )
+
+
 def finding_for(table: TableName, result: ProofResult) -> Finding:
     """The finding that blocks the plan when a proof fails."""
     code, message, hint = _words(table, result.proof, result.count)

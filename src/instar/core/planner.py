@@ -22,7 +22,7 @@ from instar.core.changes import (
     DropConstraint,
     ReorderColumns,
 )
-from instar.core.checks import Proof, ProofResult, finding_for, proofs_for
+from instar.core.checks import Proof, ProofResult, finding_for, proofs_for, told_apart
 from instar.core.classify import Classified, Safety, classify
 from instar.core.diff import diff
 from instar.core.evolve import evolve
@@ -316,7 +316,7 @@ def _by_order(change: Change, policy: Policy, wanted: Wanted, fold: Fold) -> boo
 
 def finish(sketch: Draft, results: tuple[ProofResult, ...], cost: Cost, rules: Rules) -> TablePlan:
     """The plan of one table, with what the rows said."""
-    broken = tuple(finding_for(sketch.name, r) for r in results if r.count)
+    broken = tuple(finding_for(sketch.name, r) for r in told_apart(results) if r.count)
     findings = (*sketch.findings, *broken, *_notes(sketch))
     blocked = any(f.severity is Severity.ERROR for f in findings)
     steps: tuple[Step, ...] = ()
