@@ -7,7 +7,6 @@ the copy and takes them over again, all of one snapshot, so that keys that moved
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -51,9 +50,12 @@ class Recreation:
     def run(self) -> None:
         try:
             self._phases()
-        except (RowsInTheWay, VerificationFailed):
+        except (RowsInTheWay, VerificationFailed) as error:
             # The table is as it was; nothing is left behind that writers would have to pay for.
-            self.abandon()
+            try:
+                self.abandon()
+            except InstarError as failed:
+                error.hint = f"{error.hint} Its triggers could not be removed yet: {failed.message}"
             raise
 
     def _phases(self) -> None:
@@ -306,15 +308,14 @@ class Recreation:
         state = self.state()
         if state is None or state.phase == DONE:
             return
-        with contextlib.suppress(InstarError):
-            self.session.locked_transaction(
-                [
-                    f'DROP TRIGGER IF EXISTS "{TRIGGER}_r" ON {self.table}',
-                    f'DROP TRIGGER IF EXISTS "{TRIGGER}_t" ON {self.table}',
-                    f"DROP FUNCTION IF EXISTS {self.fn}()",
-                    f"DROP TABLE IF EXISTS {self.recipe.new}, {self.log}, {self.pos}",
-                ]
-            )
+        self.session.locked_transaction(
+            [
+                f'DROP TRIGGER IF EXISTS "{TRIGGER}_r" ON {self.table}',
+                f'DROP TRIGGER IF EXISTS "{TRIGGER}_t" ON {self.table}',
+                f"DROP FUNCTION IF EXISTS {self.fn}()",
+                f"DROP TABLE IF EXISTS {self.recipe.new}, {self.log}, {self.pos}",
+            ]
+        )
 
     def run_locked(self) -> None:
         """Without a key: one transaction, writers wait from its beginning, readers only at its end."""
