@@ -155,6 +155,15 @@ class TableKeeper(Keeper):
     def drop_sql(self, name: TableName) -> str:
         return f"DROP TABLE IF EXISTS {self.place(name)}"
 
+    def drop_new_sql(self, left: Leftover) -> Sequence[str]:
+        assert left.new is not None
+        return [self.drop_sql(left.new)]
+
+    def resolve(self, schema: str, stem: str, name: str) -> TableName | None:
+        """Whose copy a name speaks of; None where it cannot be told."""
+        del name
+        return TableName(schema, stem)
+
     def is_ours(self, new: TableName) -> bool:
         """Whether a table that is named like an unfinished copy is one."""
         del new
@@ -169,24 +178,27 @@ class TableKeeper(Keeper):
 
     def copies(self, schema: str, tables: Sequence[TableName]) -> Sequence[Copy]:
         return [
-            Copy(_spelled(found["stem"], schema, tables), TableName(schema, name))
+            Copy(_spelled(table, tables), TableName(schema, name))
             for name in self.own(schema)
-            if (found := _OWN.match(name)) and found["n"]
+            if (found := _OWN.match(name))
+            and found["n"]
+            and (table := self.resolve(schema, found["stem"], name))
         ]
 
     def leftovers(self, schema: str) -> Sequence[Leftover]:
-        stems: dict[str, tuple[list[TableName], list[TableName]]] = {}
+        sides: dict[TableName, tuple[list[TableName], list[TableName]]] = {}
         for name in self.own(schema):
-            if found := _OWN.match(name):
-                sides = stems.setdefault(found["stem"], ([], []))
-                sides[1 if found["n"] else 0].append(TableName(schema, name))
-        names = [TableName(schema, stem) for stem in stems]
-        present = self.there(names) if names else []
-        found_ = (
+            found = _OWN.match(name)
+            table = self.resolve(schema, found["stem"], name) if found else None
+            if found is not None and table is not None:
+                both = sides.setdefault(table, ([], []))
+                both[1 if found["n"] else 0].append(TableName(schema, name))
+        present = self.there(list(sides)) if sides else []
+        lefts = (
             Leftover(name, there, next(iter(news), None), tuple(sorted(olds)))
-            for name, there, (news, olds) in zip(names, present, stems.values(), strict=True)
+            for (name, (news, olds)), there in zip(sides.items(), present, strict=True)
         )
-        return [left for left in found_ if left.stranded or left.new is not None]
+        return [left for left in lefts if left.stranded or left.new is not None]
 
     def counted(self, copy: Copy) -> Cost:
         return Cost(rows=self.rows(copy.name))
@@ -271,7 +283,7 @@ class TableKeeper(Keeper):
             DROP_NEW,
             Rung.METADATA,
             f"drop {left.new}: it was never swapped in, and {left.table} is there",
-            (self.drop_sql(left.new),),
+            tuple(self.drop_new_sql(left)),
             self.inspect(left.table),
             repeatable=True,
         )
@@ -382,11 +394,12 @@ def _comparable(type_: Type) -> bool:
             return True
 
 
-def _spelled(stem: str, schema: str, tables: Sequence[TableName]) -> TableName:
+def _spelled(table: TableName, tables: Sequence[TableName]) -> TableName:
     """The table's name as the project writes it."""
-    name = TableName(schema, stem)
-    same = (t for t in tables if (t.schema, t.name.casefold()) == (schema, stem.casefold()))
-    return next(same, name)
+    if table in tables:
+        return table
+    folded = (table.schema, table.name.casefold())
+    return next((t for t in tables if (t.schema, t.name.casefold()) == folded), table)
 
 
 def _cannot_drop(copy: Copy) -> StateError:

@@ -9,6 +9,7 @@ from instar.backends.base import Backend, NotATable, Outcome, RunContext, same_s
 from instar.backends.postgres import catalog
 from instar.backends.postgres.fill import FILL, Fill, run_fill
 from instar.backends.postgres.inspect import HELPER, read_tables
+from instar.backends.postgres.keeper import PostgresKeeper
 from instar.backends.postgres.names import OLD
 from instar.backends.postgres.prove import prove
 from instar.backends.postgres.recipe import RECIPE, Recipe
@@ -43,6 +44,9 @@ class PostgresBackend(Backend):
     def kept_tables(self, schema: str) -> Sequence[TableName]:
         """The old tables that recreations have put aside and that nobody has dropped yet."""
         return sorted(name for name in self._names(schema) if OLD in name.name)
+
+    def keeper(self) -> PostgresKeeper:
+        return PostgresKeeper(self)
 
     def _names(self, schema: str) -> list[TableName]:
         return [TableName(row[0], row[1]) for row in self.session.ask(catalog.LIST, [schema])]
