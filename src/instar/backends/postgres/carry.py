@@ -15,7 +15,7 @@ from instar.backends.postgres.session import Rows, Session
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
 
-_VIEWS = f"""WITH RECURSIVE reader AS ({READERS}), dep(view, depth) AS (
+_VIEWS = f"""WITH RECURSIVE reader AS NOT MATERIALIZED ({READERS}), dep(view, depth) AS (
   SELECT view, 1 FROM reader WHERE root = %s::regclass
   UNION SELECT reader.view, dep.depth + 1 FROM dep JOIN reader ON reader.root = dep.view)
 SELECT v.oid, v.oid::regclass::text, pg_get_viewdef(v.oid), pg_get_userbyid(v.relowner),

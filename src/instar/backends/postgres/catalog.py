@@ -50,11 +50,11 @@ AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid
   AND k.contype IN ('p', 'u', 'x'))
 ORDER BY i.indrelid, c.relname"""
 
-READERS = """SELECT DISTINCT d.refobjid AS root, r.ev_class AS view FROM pg_depend d
+READERS = """SELECT d.refobjid AS root, r.ev_class AS view FROM pg_depend d
 JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
 WHERE d.refclassid = 'pg_class'::regclass AND r.ev_class <> d.refobjid"""
 
-VIEWS = f"""WITH RECURSIVE reader AS ({READERS}), dep(root, view) AS (
+VIEWS = f"""WITH RECURSIVE reader AS NOT MATERIALIZED ({READERS}), dep(root, view) AS (
   SELECT root, view FROM reader WHERE root = ANY(%s::oid[])
   UNION SELECT dep.root, reader.view FROM dep JOIN reader ON reader.root = dep.view)
 SELECT dep.root, v.oid::regclass::text, v.relkind,

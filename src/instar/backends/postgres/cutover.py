@@ -69,7 +69,7 @@ def swap(work: Recreation, done: str, *, patient: bool = False) -> float:
 
 def _lock(session: Session, tables: list[str], *, patient: bool) -> None:
     """A long copy in the same transaction is not thrown away for a lock: it asks again."""
-    session.execute(session.patience.lock_sql)
+    session.execute(session.patience.cut_over_sql)
     lock = f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE"
     if not patient:
         session.execute(lock)

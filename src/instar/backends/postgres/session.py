@@ -24,6 +24,7 @@ Rows = list[tuple[Any, ...]]
 _T = TypeVar("_T")
 
 MINIMUM = 160000
+_CUT_OVER = 0.5
 _PINNED = (
     "SET TimeZone = 'UTC'",
     "SET DateStyle = 'ISO, YMD'",
@@ -49,7 +50,16 @@ class Patience:
 
     @property
     def lock_sql(self) -> str:
-        return f"SET LOCAL lock_timeout = '{max(1, round(self.lock_timeout * 1000))}ms'"
+        return _lock_sql(self.lock_timeout)
+
+    @property
+    def cut_over_sql(self) -> str:
+        """Whoever comes meanwhile queues behind the request: it is a short one."""
+        return _lock_sql(min(self.lock_timeout, _CUT_OVER))
+
+
+def _lock_sql(seconds: float) -> str:
+    return f"SET LOCAL lock_timeout = '{max(1, round(seconds * 1000))}ms'"
 
 
 class Session:
