@@ -252,6 +252,11 @@ CODES: dict[str, CodeDoc] = {
         "`columns` of a model names a column that is not among the query's output.",
         "Correct the name, or return the column.",
     ),
+    "E165": CodeDoc(
+        "There are no models",
+        "The command is about models, and there is no file under models/.",
+        "Write one, such as models/daily.sql with a SELECT in it.",
+    ),
     # --- E2xx environment and engine ---
     "E201": CodeDoc(
         "Java is missing or too old",

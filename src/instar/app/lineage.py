@@ -10,6 +10,7 @@ from typing import Any
 
 from instar.core.schema import TableName
 from instar.core.types import Column
+from instar.errors import UsageError
 from instar.sources.models import Models, Target
 from instar.sources.models_sql import Read
 
@@ -208,3 +209,28 @@ def web(models: Models, shapes: Shapes, dialect: str) -> Web:
         if not model.python:
             found[model.table] = query_lineage(model.body, dialect, models.targets[name], shapes)
     return Web(found, {m.table: m.origin for m in models.models.values()})
+
+
+def named(web: Web, shapes: Shapes, what: str | None) -> list[Place]:
+    """The columns that `table`, `table.column`, `schema.table` or `schema.table.column` names."""
+    every = [Place(table, c.name) for table, columns in shapes.items() for c in columns]
+    models = {Place(t, n) for t, lineage in web.by_model.items() for n in lineage.outputs}
+    every += sorted(models - set(every))
+    if what is None:
+        return [p for p in every if p.table in web.by_model]
+    wish = what.casefold()
+
+    def spellings(place: Place) -> tuple[str, ...]:
+        table, full = place.table.name, f"{place.table.schema}.{place.table.name}"
+        texts = (table, full, f"{table}.{place.column}", f"{full}.{place.column}")
+        return tuple(t.casefold() for t in texts)
+
+    found = [p for p in every if wish in spellings(p)]
+    if not found:
+        tables = sorted({p.table.name for p in every})
+        raise UsageError(
+            "E432",
+            f"there is no model or column '{what}'",
+            hint=f"Tables: {', '.join(tables[:20])}.",
+        )
+    return found

@@ -167,7 +167,7 @@ def _analyse(
 
 def _inferred(work: Modelling, model: Model, inferrer: Inferrer) -> tuple[Column, ...]:
     if model.python:
-        return inferrer.infer_python(model, work.models.upstream(model.name))  # type: ignore[attr-defined,no-any-return]
+        return inferrer.infer_python(model, work.models.upstream(model.name))
     return inferrer.infer(work.render(model, inferrer))
 
 

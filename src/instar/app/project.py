@@ -11,6 +11,7 @@ from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
 from instar.app.events import Listener, Silent
+from instar.app.lineage import Place, Web, named
 from instar.app.modelling import Modelling, impact_findings, plan_models, remember_views
 from instar.app.opening import opened
 from instar.app.planning import plan_tables
@@ -165,6 +166,17 @@ class Project:
         plans = plan_models(work)
         told = tuple(replace(p, findings=(*p.findings, *impact_findings(work, p))) for p in found)
         return Plan(env.name, policy, (*told, *plans)), work
+
+    def lineage(
+        self, what: str | None = None, env: str | None = None, spark: Any = None
+    ) -> tuple[Web, list[Place]]:
+        """The column lineage of all models, and the columns that were asked about."""
+        models = self.models(env)
+        with self._world(env, spark) as world:
+            _, work = self.planned_models(world, models, Policy(), frozenset(models.models))
+        if work is None:
+            raise ProjectError("E165", "there are no models in this project", hint="See models/.")
+        return work.web, named(work.web, work.shapes, what)
 
     def run(
         self,

@@ -114,6 +114,16 @@ COMMANDS: dict[str, Entry] = {
         "Drop the old copies that rewrites have kept",
         ("instar cleanup --dry-run", "instar cleanup orders --env prod", "instar cleanup --yes"),
     ),
+    "lineage": Entry(
+        "lineage",
+        "lineage",
+        _LOOK,
+        "Show where a column of a model comes from and where it goes",
+        (
+            "instar lineage daily.total",
+            "instar lineage orders.amount --format mermaid",
+        ),
+    ),
     "drift": Entry(
         "plan",
         "drift",

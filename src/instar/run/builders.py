@@ -18,9 +18,13 @@ def open_builder(engine: Engine, env: Environment) -> Builder:
             backend = engine.backend("")
             assert isinstance(backend, DuckDBBackend)
             return DuckDBBuilder(backend, env.schema)
+        case "spark":
+            from instar.run.spark_build import SparkBuilder
+
+            return SparkBuilder(engine, env.schema)
         case _:
             raise ProjectError(
                 "E161",
                 f"models are not available on {env.type} yet",
-                hint="Use a DuckDB environment.",
+                hint="Use a Spark or a DuckDB environment.",
             )

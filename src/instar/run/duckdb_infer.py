@@ -11,6 +11,7 @@ from instar.backends.sql import qualified, quote_double
 from instar.core.schema import TableName
 from instar.core.types import Column, Type
 from instar.run.inferring import CannotInfer
+from instar.sources.models import Model, Target
 
 _LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
 _MISSING = re.compile(
@@ -45,6 +46,10 @@ class DuckDBInferrer:
         except duckdb.Error as error:
             raise _refused(error) from None
         return tuple(Column(str(row[0]), parse_type(str(row[1]))) for row in rows)
+
+    def infer_python(self, model: Model, upstream: tuple[Target, ...]) -> tuple[Column, ...]:
+        del upstream
+        raise CannotInfer(f"the Python model '{model.name}' runs on Spark only")
 
     def value_problem(self, sql: str, type_: Type, row: tuple[Column, ...]) -> str | None:
         value = f"CAST(({sql}) AS {type_sql(type_)})"

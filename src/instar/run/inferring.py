@@ -6,6 +6,7 @@ from typing import Protocol
 
 from instar.core.schema import TableName
 from instar.core.types import Column, Type
+from instar.sources.models import Model, Target
 
 
 class CannotInfer(Exception):
@@ -31,6 +32,10 @@ class Inferrer(Protocol):
 
     def infer(self, sql: str) -> tuple[Column, ...]:
         """The columns of a query over declared tables; `CannotInfer` where it does not compile."""
+        ...
+
+    def infer_python(self, model: Model, upstream: tuple[Target, ...]) -> tuple[Column, ...]:
+        """The columns of the DataFrame that a Python model returns for empty inputs."""
         ...
 
     def value_problem(self, sql: str, type_: Type, row: tuple[Column, ...]) -> str | None:

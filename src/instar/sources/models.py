@@ -231,7 +231,7 @@ class _Loader:
             body=body,
             offset=begin,
             query=query,
-            format=(said.values.get("format") or self.env.format) if self.env.format else "",
+            format=self._format(kind, said),
             strategy=said.values.get("strategy", "alter_and_backfill"),
             columns=MappingProxyType(columns),
             incremental=incremental,
@@ -240,6 +240,12 @@ class _Loader:
             python=python,
             file=file,
         )
+
+    def _format(self, kind: Materialization, said: Said) -> str:
+        """A view on Spark stands in the main catalog, whatever the format of tables."""
+        if not self.env.format:
+            return ""
+        return "delta" if kind == "view" else said.values.get("format") or self.env.format
 
     def _column(self, name: str, values: Mapping[str, object], said: Said) -> ColumnSaid:
         prefix = f"columns.{name}."

@@ -1,0 +1,320 @@
+"""Models on Spark: DataFrames and MERGE, each build one commit of the table's format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from instar.backends.base import Backend
+from instar.backends.registry import Engine
+from instar.backends.spark.base import SparkBackend
+from instar.backends.spark.schemas import schema_json
+from instar.backends.spark.types import columns_from_json, spark_type
+from instar.backends.sql import literal_spark, quote_backtick
+from instar.core.plan import Rung, Step
+from instar.core.schema import Table, TableName
+from instar.core.types import Column
+from instar.errors import EngineError
+from instar.run.building import Failpoint, Order
+from instar.run.python_model import call_model
+from instar.run.spark_infer import SparkInferrer
+from instar.run.spark_refresh import refresh_steps
+from instar.sources.models import Model, Target
+from instar.sources.models_sql import Read
+from instar.spark import SparkHandle
+
+
+class SparkBuilder:
+    """Several models at once: each is a Spark job of its own."""
+
+    threads = 4
+
+    def __init__(self, engine: Engine, schema: str) -> None:
+        self._engine, self._schema = engine, schema
+        first = engine.backend("delta")
+        assert isinstance(first, SparkBackend)
+        self._handle: SparkHandle = first.handle
+        self.formats: dict[TableName, str] = {}
+
+    def inferrer(self) -> SparkInferrer:
+        return SparkInferrer(self._handle)
+
+    def backend(self, format_: str) -> Backend:
+        return self._engine.backend(format_)
+
+    def place(self, name: TableName, format_: str) -> str:
+        backend = self._engine.backend(format_)
+        assert isinstance(backend, SparkBackend)
+        self.formats[name] = format_ or self._engine.default
+        return backend.place(name)
+
+    def outside_place(self, read: Read, target: Target) -> str:
+        if len(read.parts) > 1:
+            return ".".join(map(quote_backtick, read.parts))
+        return self.place(target.table, "delta")
+
+    def outside(self, wanted: Sequence[tuple[Read, Target]]) -> Mapping[TableName, Table]:
+        found: dict[TableName, Table] = {}
+        for read, target in wanted:
+            own = self.formats.get(target.table)
+            place = self.place(target.table, own) if own else self.outside_place(read, target)
+            try:
+                with self._handle.errors():
+                    schema = self._handle.session.table(place).schema.json()
+            except EngineError:
+                continue
+            found[target.table] = Table(target.table, columns_from_json(schema))
+        return found
+
+    def view_step(self, model: Model, sql: str, columns: tuple[Column, ...], *, new: bool) -> Step:
+        place = self.place(model.table, "delta")
+        schema = place.rsplit(".", 1)[0]
+        return Step(
+            id="1-view",
+            kind="view",
+            rung=Rung.METADATA,
+            title=f"{'create' if new else 'replace'} view {model.table}",
+            sql=(
+                f"CREATE SCHEMA IF NOT EXISTS {schema}",
+                f"CREATE OR REPLACE VIEW {place} AS\n{sql}",
+            ),
+            after=Table(model.table, columns, "view"),
+            repeatable=True,
+        )
+
+    def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
+        if model.python:
+            raise EngineError(
+                "E434",
+                f"the Python model '{model.name}' cannot be refreshed by a statement",
+                hint="Drop the table and run the model again.",
+            )
+        return refresh_steps(model, target, self.place(target.name, model.format), sql)
+
+    # --- data ---
+
+    def build(self, order: Order, failpoint: Failpoint) -> int:
+        """Each way replaces what it writes, so that doing it twice is as good as once."""
+        failpoint("build:begin")
+        place = self.place(order.live.name, order.model.format)
+        rows = self._frame(order)
+        self._guard(order, rows)
+        incremental = order.model.incremental
+        if incremental is None or order.whole:
+            self._replaced(order, rows, place, None)
+            where = "TRUE"
+        elif incremental.unique_key:
+            self._merged(order, rows, place)
+            failpoint("build:committed")
+            return self._counted(rows)
+        else:
+            where = self._condition(order, rows)
+            self._replaced(order, rows, place, where)
+        failpoint("build:committed")
+        count = self._handle.run(f"SELECT count(*) AS n FROM {place} WHERE {where}")
+        return int(count[0]["n"])
+
+    def _frame(self, order: Order) -> Any:
+        """The rows to write, with the table's own columns and types, by name at every depth."""
+        from pyspark.sql.types import StructType
+
+        session = self._handle.session
+        with self._handle.errors():
+            if order.model.python:
+                places = {r.name: partial(session.table, p) for r, p in self._reads(order.model)}
+                frame = call_model(order.model, session, places)
+            else:
+                frame = session.sql(order.sql)
+            if order.interval is not None:
+                frame = frame.where(_between(order))
+            return frame.to(StructType.fromJson(schema_json(order.live.columns)))
+
+    def _reads(self, model: Model) -> list[tuple[Read, str]]:
+        found = []
+        for read in model.query.reads:
+            name = TableName(self._schema, read.name)
+            found.append((read, self.place(name, self.formats.get(name, ""))))
+        return found
+
+    def _guard(self, order: Order, rows: Any) -> None:
+        incremental = order.model.incremental
+        if incremental is None:
+            return
+        from pyspark.sql import functions as f
+
+        table = order.model.table
+        hint = "Mend the query: filter such rows, or choose another key."
+        with self._handle.errors():
+            for key in incremental.columns:
+                if rows.where(f.col(quote_backtick(key)).isNull()).limit(1).collect():
+                    words = f"the incremental key '{key}' of {table} is NULL in some rows"
+                    raise EngineError("E430", words, hint=hint)
+            keys = [f.col(quote_backtick(k)) for k in incremental.unique_key]
+            if keys and rows.groupBy(*keys).count().where("count > 1").limit(1).collect():
+                told = ", ".join(incremental.unique_key)
+                words = f"the unique key ({told}) of {table} stands twice in the new rows"
+                raise EngineError("E430", words, hint=hint)
+
+    def _replaced(self, order: Order, rows: Any, place: str, where: str | None) -> None:
+        match order.model.format:
+            case "delta":
+                with self._handle.errors():
+                    writer = rows.write.format("delta").mode("overwrite")
+                    writer = writer.option("userMetadata", f"instar {order.mark}")
+                    if where is not None:
+                        writer = writer.option("replaceWhere", where)
+                    writer.saveAsTable(place)
+            case "iceberg":
+                self._by_merge(order, rows, place, where)
+            case _:
+                self._parquet(order, rows, place, where)
+
+    def _by_merge(self, order: Order, rows: Any, place: str, where: str | None) -> None:
+        """Iceberg deletes by file: one MERGE that matches nothing takes rows out and puts rows in."""
+        if where is None:
+            from pyspark.sql import functions as f
+
+            with self._handle.errors():
+                rows.writeTo(place).overwrite(f.lit(True))
+            return
+        columns = [quote_backtick(c.name) for c in order.live.columns]
+        self._with_view(
+            rows,
+            lambda view: (
+                f"MERGE INTO {place} AS t USING {view} AS s ON FALSE"
+                f" WHEN NOT MATCHED THEN INSERT ({', '.join(columns)})"
+                f" VALUES ({', '.join(f's.{c}' for c in columns)})"
+                f" WHEN NOT MATCHED BY SOURCE AND {where} THEN DELETE"
+            ),
+        )
+
+    def _parquet(self, order: Order, rows: Any, place: str, where: str | None) -> None:
+        incremental = order.model.incremental
+        if where is not None and (incremental is None or not incremental.partition_column):
+            raise EngineError(
+                "E161",
+                f"Parquet cannot replace a part of {order.live.name}",
+                hint="Use partition_column, or the format delta or iceberg.",
+            )
+        with self._handle.errors():
+            names = [c.name for c in order.live.columns if c.name not in order.live.partition_by]
+            wish = [quote_backtick(n) for n in (*names, *order.live.partition_by)]
+            mode = "static" if where is None else "dynamic"
+            writer = rows.select(*wish).write.mode("overwrite")
+            writer.option("partitionOverwriteMode", mode).insertInto(place)
+
+    def _merged(self, order: Order, rows: Any, place: str) -> None:
+        assert order.model.incremental is not None
+        if order.model.format == "parquet":
+            raise EngineError(
+                "E161",
+                f"Parquet cannot merge into {order.live.name}",
+                hint="Use partition_column, or the format delta or iceberg.",
+            )
+        keys = {k.casefold() for k in order.model.incremental.unique_key}
+        columns = [quote_backtick(c.name) for c in order.live.columns]
+        rest = [quote_backtick(c.name) for c in order.live.columns if c.name.casefold() not in keys]
+        on = " AND ".join(
+            f"t.{quote_backtick(k)} = s.{quote_backtick(k)}"
+            for k in order.model.incremental.unique_key
+        )
+        update = ", ".join(f"t.{c} = s.{c}" for c in rest)
+        matched = f" WHEN MATCHED THEN UPDATE SET {update}" if update else ""
+        self._with_view(
+            rows,
+            lambda view: (
+                f"MERGE INTO {place} AS t USING {view} AS s ON {on}{matched}"
+                f" WHEN NOT MATCHED THEN INSERT ({', '.join(columns)})"
+                f" VALUES ({', '.join(f's.{c}' for c in columns)})"
+            ),
+        )
+
+    def _with_view(self, rows: Any, statement: Any) -> None:
+        import uuid
+
+        view = f"instar_batch_{uuid.uuid4().hex[:12]}"
+        with self._handle.errors():
+            rows.createOrReplaceTempView(view)
+        try:
+            self._handle.run(statement(quote_backtick(view)))
+        finally:
+            with self._handle.errors():
+                self._handle.session.catalog.dropTempView(view)
+
+    def _condition(self, order: Order, rows: Any) -> str:
+        if order.interval is not None:
+            return _between(order)
+        assert order.model.incremental is not None
+        name = str(order.model.incremental.partition_column)
+        column = _of(order.live, name)
+        quoted = quote_backtick(column.name)
+        with self._handle.errors():
+            found = rows.selectExpr(f"CAST({quoted} AS STRING) AS v").distinct().collect()
+        values = [f"CAST({literal_spark(r['v'])} AS {spark_type(column.type)})" for r in found]
+        return f"{quoted} IN ({', '.join(values)})" if values else "FALSE"
+
+    def _counted(self, rows: Any) -> int:
+        with self._handle.errors():
+            return int(rows.count())
+
+    def event_range(self, sql: str, column: str) -> tuple[str, str] | None:
+        at = f"CAST({quote_backtick(column)} AS TIMESTAMP_NTZ)"
+        text = f"SELECT CAST(min({at}) AS STRING) a, CAST(max({at}) AS STRING) b FROM (\n{sql}\n)"
+        row = self._handle.run(text)[0]
+        return None if row["a"] is None else (str(row["a"]), str(row["b"]))
+
+    def version(self, name: TableName, format_: str) -> str | None:
+        del format_
+        own = self.formats.get(name, "delta")
+        place = self.place(name, own)
+        try:
+            if own == "iceberg":
+                rows = self._handle.run(
+                    f"SELECT snapshot_id AS v FROM {place}.snapshots ORDER BY committed_at DESC LIMIT 1"
+                )
+                return str(rows[0]["v"]) if rows else "empty"
+            if own == "delta":
+                rows = self._handle.run(f"DESCRIBE HISTORY {place} LIMIT 1")
+                return str(rows[0]["version"])
+        except EngineError:
+            return None
+        return None
+
+    def rows(self, name: TableName, format_: str) -> int:
+        found = self._handle.run(f"SELECT count(*) AS n FROM {self.place(name, format_)}")
+        return int(found[0]["n"])
+
+    def forget(self, run: str) -> None:
+        """A Delta commit keeps its own mark; nothing else is left behind."""
+        del run
+
+    def views(self, schema: str) -> Mapping[TableName, str]:
+        place = self.place(TableName(schema, "x"), "delta").rsplit(".", 1)[0]
+        found: dict[TableName, str] = {}
+        try:
+            for row in self._handle.run(f"SHOW VIEWS IN {place}"):
+                if not row["isTemporary"]:
+                    name = TableName(schema, str(row["viewName"]))
+                    text = self._handle.run(f"SHOW CREATE TABLE {self.place(name, 'delta')}")
+                    found[name] = str(text[0][0])
+        except EngineError:
+            return found
+        return found
+
+    def interrupt(self) -> None:
+        self._handle.interrupt()
+
+
+def _of(table: Table, name: str) -> Column:
+    return next(c for c in table.columns if c.name.casefold() == name.casefold())
+
+
+def _between(order: Order) -> str:
+    assert order.interval is not None
+    assert order.model.incremental is not None
+    column = _of(order.live, str(order.model.incremental.event_time_column))
+    quoted, type_ = quote_backtick(column.name), spark_type(column.type)
+    start = f"CAST({literal_spark(order.interval.start)} AS {type_})"
+    stop = f"CAST({literal_spark(order.interval.stop)} AS {type_})"
+    return f"{quoted} >= {start} AND {quoted} < {stop}"

@@ -1,0 +1,79 @@
+"""A full refresh on Spark: computed and put in by one statement where the format can, else by renames."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from instar.backends.spark import delta_sql
+from instar.backends.spark.iceberg_ddl import FORMAT_VERSION
+from instar.backends.spark.types import spark_type
+from instar.backends.sql import literal_spark, qualified, quote_backtick
+from instar.core.plan import Rung, Step
+from instar.core.schema import Table, TableName
+from instar.sources.models import Model
+
+
+def refresh_steps(model: Model, target: Table, place: str, sql: str) -> tuple[Step, ...]:
+    lost = ("rows that the query no longer returns",) if model.incremental else ()
+    statements = _STATEMENTS[model.format](target, place, _selected(target, sql))
+    step = Step(
+        id="1-refresh",
+        kind="refresh",
+        rung=Rung.REFRESH,
+        title=f"recompute {target.name} from its query",
+        sql=statements,
+        after=target,
+        reversible=False,
+        confirm=f"recomputes {target.name} from its query and replaces it as a whole",
+        irreversible=lost,
+        repeatable=len(statements) == 1,
+    )
+    return (replace(step),)
+
+
+def _selected(target: Table, sql: str) -> str:
+    """The query with exactly the columns and scalar types of the target."""
+    columns = ", ".join(_column(c.name, spark_type(c.type)) for c in target.columns)
+    return f"SELECT {columns} FROM (\n{sql}\n)"
+
+
+def _column(name: str, type_: str) -> str:
+    quoted = quote_backtick(name)
+    nested = type_.lower().startswith(("struct", "array", "map"))
+    return quoted if nested else f"CAST({quoted} AS {type_}) AS {quoted}"
+
+
+def _delta(target: Table, place: str, select: str) -> tuple[str, ...]:
+    properties = delta_sql.create_properties(target, frozenset())
+    said = delta_sql.properties_sql(properties)
+    return (f"CREATE OR REPLACE TABLE {place} USING delta TBLPROPERTIES ({said}) AS\n{select}",)
+
+
+def _iceberg(target: Table, place: str, select: str) -> tuple[str, ...]:
+    said = {FORMAT_VERSION: "2", **target.properties}
+    pairs = ", ".join(f"{literal_spark(k)} = {literal_spark(v)}" for k, v in said.items())
+    return (f"CREATE OR REPLACE TABLE {place} USING iceberg TBLPROPERTIES ({pairs}) AS\n{select}",)
+
+
+def _parquet(target: Table, place: str, select: str) -> tuple[str, ...]:
+    """Built aside, then two renames: between them the name is gone for a moment."""
+    name = target.name
+    aside, old = (TableName(name.schema, f"{name.name}__instar_{w}") for w in ("new", "out"))
+    catalog = place.split(".", 1)[0]
+
+    def full(other: TableName) -> str:
+        return f"{catalog}.{qualified(other, backtick=True)}"
+
+    by = ", ".join(map(quote_backtick, target.partition_by))
+    partitioned = f" PARTITIONED BY ({by})" if by else ""
+    return (
+        f"DROP TABLE IF EXISTS {full(aside)}",
+        f"DROP TABLE IF EXISTS {full(old)}",
+        f"CREATE TABLE {full(aside)} USING parquet{partitioned} AS\n{select}",
+        f"ALTER TABLE {place} RENAME TO {qualified(old, backtick=True)}",
+        f"ALTER TABLE {full(aside)} RENAME TO {qualified(name, backtick=True)}",
+        f"DROP TABLE {full(old)}",
+    )
+
+
+_STATEMENTS = {"delta": _delta, "iceberg": _iceberg, "parquet": _parquet}

@@ -1,0 +1,140 @@
+"""What a change means for others: ripples, broken readers, lineage, in the plan before anything is touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from instar import TablePlan
+from instar.core.findings import Finding
+from models.world import World, errors
+
+
+def layered(world: World) -> None:
+    world.manifest(
+        "orders", "name: id, type: INT", "name: amount, type: INT", "name: day, type: DATE"
+    )
+    world.model("clean", "SELECT id, amount AS net, day FROM ref('orders') WHERE amount > 0")
+    world.model("daily", "SELECT day, sum(net)::BIGINT AS total FROM clean GROUP BY day")
+    world.model(
+        "report",
+        "WITH d AS (SELECT day, total FROM daily) SELECT day, total * 2 AS twice FROM d"
+        " UNION ALL SELECT day, total FROM daily",
+        "materialization: view",
+    )
+    world.apply()
+
+
+def said(table: TablePlan, code: str) -> list[Finding]:
+    return [f for f in table.findings if f.code == code]
+
+
+def test_a_rename_in_the_first_layer_breaks_the_second_by_name(world: World) -> None:
+    layered(world)
+    world.manifest(
+        "orders",
+        "name: id, type: INT",
+        "name: price, type: INT, renamed_from: amount",
+        "name: day, type: DATE",
+    )
+    clean, daily = world.table("clean"), world.table("daily")
+    (broken,) = said(clean, "F702")
+    assert "main.orders: 'amount' is renamed to 'price'" in broken.message
+    assert broken.where is not None
+    assert (broken.where.file, broken.where.line) == ("models/clean.sql", 1)
+    assert errors(daily) == ["F703"]
+
+
+def test_a_rename_ripples_to_the_last_layer_before_anything_is_touched(world: World) -> None:
+    layered(world)
+    world.manifest(
+        "orders",
+        "name: id, type: INT",
+        "name: amount, type: BIGINT",
+        "name: day, type: DATE",
+    )
+    plans = {t.table.name: t for t in world.plan().tables}
+    (reach,) = said(plans["orders"], "F705")
+    for place in ("main.clean.net", "main.daily.total", "main.report.twice"):
+        assert place in reach.message
+    assert [s.rung.value for s in plans["clean"].steps] == ["steps"], "INT to BIGINT follows"
+    assert world.types("clean")["net"] == "INTEGER", "nothing is touched"
+
+
+def test_a_removed_column_names_its_readers(world: World) -> None:
+    layered(world)
+    world.sql("CREATE VIEW outside AS SELECT net FROM main.clean", "SELECT 1")
+    world.model("clean", "SELECT id, day FROM ref('orders') WHERE amount > 0")
+    clean = world.table("clean")
+    (readers,) = said(clean, "F704")
+    assert "model 'daily' (models/daily.sql)" in readers.message
+    assert "view main.outside" in readers.message
+    (broken,) = said(world.table("daily", "allow_column_removal"), "F702")
+    assert "main.clean: 'net' is removed" in broken.message
+
+
+LINEAGE = {
+    "clean.net": (["main.orders.amount"], ["main.daily.total", "main.report.twice"]),
+    "report.twice": (["main.daily.total"], []),
+    "orders.day": ([], ["main.clean.day", "main.daily.day", "main.report.day"]),
+}
+
+
+def test_lineage_goes_through_ctes_aliases_and_unions(world: World) -> None:
+    layered(world)
+    for what, (sources, reached) in LINEAGE.items():
+        web, (place,) = world.project.lineage(what)
+        assert [str(p) for p in sorted(web.sources(place))] == sources
+        assert sorted(str(p) for p in web.downstream([place])) == reached
+
+
+def test_lineage_as_text_json_and_mermaid(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    from instar.cli import main, screen
+
+    layered(world)
+    for format_, expected in (
+        ("text", "main.daily.total\n  <- main.clean.net\n    <- main.orders.amount\n"),
+        ("json", '"column": "main.daily.total"'),
+        ("mermaid", "flowchart LR\n"),
+    ):
+        screen.use(screen.Screen())
+        args = ["lineage", "daily.total", "--format", format_, "--project", str(world.root)]
+        assert main.run(args) == 0
+        assert expected in capsys.readouterr().out
+
+
+def test_three_layers_change_after_change_are_as_a_rebuild(world: World) -> None:
+    """Six changes in a row; after each, every table holds what its query gives."""
+    world.sql(
+        "CREATE TABLE raw AS SELECT i AS id, i % 3 AS k, i * 10 AS n FROM range(20) AS t(i)",
+        "SELECT 1",
+    )
+    world.model("a", "SELECT id::INT AS id, k::INT AS k, n::INT AS n FROM raw")
+    world.model("b", "SELECT k, sum(n)::BIGINT AS total FROM a GROUP BY k")
+    world.model("c", "SELECT max(total) AS best FROM b")
+    world.run()
+    changes = [
+        ("a", "SELECT id::INT AS id, k::INT AS k, n::BIGINT AS n FROM raw", ""),
+        ("a", "SELECT id::INT AS id, k::INT AS k, n::BIGINT AS n, n % 2 = 0 AS even FROM raw", ""),
+        (
+            "b",
+            "SELECT k, sum(n)::BIGINT AS sum_n FROM a GROUP BY k",
+            "columns: {sum_n: {renamed_from: total}}",
+        ),
+        ("c", "SELECT max(sum_n) AS best FROM b", ""),
+        ("b", "SELECT k, sum(n)::BIGINT AS sum_n, {'n': count(*)} AS s FROM a GROUP BY k", ""),
+        (
+            "b",
+            "SELECT k, sum(n)::BIGINT AS sum_n, {'n': count(*), 'm': min(n)} AS s FROM a GROUP BY k",
+            "",
+        ),
+    ]
+    pending = dict.fromkeys(("a", "b", "c"))
+    for number, (name, query, front) in enumerate(changes):
+        world.model(name, query, front)
+        if number == 2:
+            continue  # the rename breaks c until c follows in the same plan
+        assert world.run().ok
+        for table in pending:
+            text = (world.root / "models" / f"{table}.sql").read_text().split("---\n")[-1]
+            assert world.sql(f"FROM ({text}) EXCEPT ALL FROM {table}") == [], (number, table)
+            assert world.sql(f"FROM {table} EXCEPT ALL FROM ({text})") == [], (number, table)
