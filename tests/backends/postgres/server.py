@@ -42,7 +42,16 @@ class PostgresServer:
         self.root.chmod(0o700)
         if not self._data.exists():
             self._run(
-                "initdb", "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"
+                "initdb",
+                "-U",
+                "postgres",
+                "--auth=trust",
+                "--no-sync",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "--locale-provider=builtin",
+                "--builtin-locale=C.UTF-8",
             )
         options = (
             f"-h 127.0.0.1 -p {self.port} -k '' -c fsync=off -c full_page_writes=off "
