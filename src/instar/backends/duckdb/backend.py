@@ -162,8 +162,9 @@ class DuckDBBackend(Backend):
         _guarded(sql, lambda: self._cursor.execute(sql).fetchall())
 
     def _rollback(self) -> None:
-        """A failed COMMIT has ended the transaction by itself."""
+        """A failed COMMIT has ended the transaction by itself; after Ctrl-C a statement may still run."""
         try:
+            self._cursor.interrupt()
             self._cursor.execute("ROLLBACK")
         except duckdb.Error:
             return
@@ -174,6 +175,11 @@ def _guarded(sql: str, work: Callable[[], Rows]) -> Rows:
         return work()
     except duckdb.Error as error:
         raise translated(error, sql) from error
+    except RuntimeError as error:
+        # Ctrl-C in the middle of a statement comes out of the driver so.
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _utc(cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
