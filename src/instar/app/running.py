@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ from instar.app.modelling import Modelling, build_mark
 from instar.apply import Question, apply_table, questions
 from instar.core.plan import Plan, Status
 from instar.core.policy import Policy
+from instar.core.schema import TableName
 from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
 from instar.run.running import GOOD, ModelRunner, RunOptions
 from instar.run.scheduling import in_order
 from instar.run.selecting import select
-from instar.sources.models import Model
+from instar.sources.models import Model, Models
 from instar.state import Event
-from instar.state.models import ModelResult
+from instar.state.models import Build, ModelResult
 from instar.state.store import new_run
 
 if TYPE_CHECKING:
@@ -61,13 +62,9 @@ def run_models(
         run, options, finished = _left_behind(project, world)
     policy = replace(policy, allow_full_refresh=policy.allow_full_refresh or options.full_refresh)
     models = project.models(env)
-    builds = store.models.builds(env)
-
-    def changed(model: Model) -> bool:
-        known = builds.get(model.table)
-        return known is None or known.fingerprint != build_mark(models, model)
-
-    chosen = select(models, options.select, options.exclude, changed)
+    chosen = select(
+        models, options.select, options.exclude, _changed(models, store.models.builds(env))
+    )
     plan, work = project.planned_models(world, models, policy, chosen)
     show(plan)
     if plan.blocked:
@@ -84,6 +81,14 @@ def run_models(
     if ok:
         work.builder.forget(run)
     return RunReport(run, plan, results, time.monotonic() - began)
+
+
+def _changed(models: Models, builds: Mapping[TableName, Build]) -> Callable[[Model], bool]:
+    def changed(model: Model) -> bool:
+        known = builds.get(model.table)
+        return known is None or known.fingerprint != build_mark(models, model)
+
+    return changed
 
 
 def _left_behind(project: Project, world: _World) -> tuple[str, RunOptions, frozenset[str]]:

@@ -90,7 +90,12 @@ class SparkBuilder:
                 f"the Python model '{model.name}' cannot be refreshed by a statement",
                 hint="Drop the table and run the model again.",
             )
-        return refresh_steps(model, target, self.place(target.name, model.format), sql)
+        place = self.place(target.name, model.format)
+        return refresh_steps(model, target, place, sql, self._location(target.name, model.format))
+
+    def _location(self, name: TableName, format_: str) -> str:
+        live = self.backend(format_).inspect([name]).get(name) if format_ == "parquet" else None
+        return live.extras.get("location", "") if isinstance(live, Table) else ""
 
     # --- data ---
 

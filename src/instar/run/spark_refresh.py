@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+import re
 
 from instar.backends.spark import delta_sql
 from instar.backends.spark.iceberg_ddl import FORMAT_VERSION
@@ -13,9 +14,16 @@ from instar.core.schema import Table, TableName
 from instar.sources.models import Model
 
 
-def refresh_steps(model: Model, target: Table, place: str, sql: str) -> tuple[Step, ...]:
+def refresh_steps(
+    model: Model, target: Table, place: str, sql: str, location: str
+) -> tuple[Step, ...]:
+    """`location` is where the files of the live table lie; only Parquet asks."""
     lost = ("rows that the query no longer returns",) if model.incremental else ()
-    statements = _STATEMENTS[model.format](target, place, _selected(target, sql))
+    select = _selected(target, sql)
+    if model.format == "parquet":
+        statements = _parquet(target, place, select, _next_folder(location, select))
+    else:
+        statements = _STATEMENTS[model.format](target, place, select)
     step = Step(
         id="1-refresh",
         kind="refresh",
@@ -28,7 +36,7 @@ def refresh_steps(model: Model, target: Table, place: str, sql: str) -> tuple[St
         irreversible=lost,
         repeatable=len(statements) == 1,
     )
-    return (replace(step),)
+    return (step,)
 
 
 def _selected(target: Table, sql: str) -> str:
@@ -55,7 +63,13 @@ def _iceberg(target: Table, place: str, select: str) -> tuple[str, ...]:
     return (f"CREATE OR REPLACE TABLE {place} USING iceberg TBLPROPERTIES ({pairs}) AS\n{select}",)
 
 
-def _parquet(target: Table, place: str, select: str) -> tuple[str, ...]:
+def _next_folder(location: str, select: str) -> str:
+    """A folder of its own for every refresh; the same one each time that it is planned."""
+    digest = hashlib.sha256(f"{location}\0{select}".encode()).hexdigest()[:8]
+    return re.sub(r"(__instar_[0-9a-f]{8})?/?$", "", location) + f"__instar_{digest}"
+
+
+def _parquet(target: Table, place: str, select: str, folder: str) -> tuple[str, ...]:
     """Built aside, then two renames: between them the name is gone for a moment."""
     name = target.name
     aside, old = (TableName(name.schema, f"{name.name}__instar_{w}") for w in ("new", "out"))
@@ -69,11 +83,12 @@ def _parquet(target: Table, place: str, select: str) -> tuple[str, ...]:
     return (
         f"DROP TABLE IF EXISTS {full(aside)}",
         f"DROP TABLE IF EXISTS {full(old)}",
-        f"CREATE TABLE {full(aside)} USING parquet{partitioned} AS\n{select}",
+        f"CREATE TABLE {full(aside)} USING parquet{partitioned}"
+        f" LOCATION {literal_spark(folder)} AS\n{select}",
         f"ALTER TABLE {place} RENAME TO {qualified(old, backtick=True)}",
         f"ALTER TABLE {full(aside)} RENAME TO {qualified(name, backtick=True)}",
         f"DROP TABLE {full(old)}",
     )
 
 
-_STATEMENTS = {"delta": _delta, "iceberg": _iceberg, "parquet": _parquet}
+_STATEMENTS = {"delta": _delta, "iceberg": _iceberg}

@@ -1,0 +1,53 @@
+"""Ctrl-C during a run: the statement that runs is cancelled, and the run can be resumed."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from cli.running import environment
+from models.world import World
+
+PATIENCE = 60.0
+
+
+def begun(root: Path, status: str) -> bool:
+    state = root / ".instar" / "state.db"
+    if not state.exists():
+        return False
+    with sqlite3.connect(state) as connection:
+        tables = {r[0] for r in connection.execute("SELECT name FROM sqlite_master")}
+        if "model_results" not in tables:
+            return False
+        found = connection.execute("SELECT status FROM model_results").fetchall()
+    return (status,) in found
+
+
+def test_ctrl_c_cancels_what_runs_and_the_run_can_be_resumed(world: World) -> None:
+    world.sql("CREATE TABLE raw AS SELECT 1 AS id", "SELECT 1")
+    world.model("a_quick", "SELECT id FROM raw")
+    world.model(
+        "b_endless", "SELECT sum(hash(a.i + b.i)) AS s FROM range(10000000) a(i), range(10000) b(i)"
+    )
+    command = [sys.executable, "-m", "instar.cli.main", "run", "--yes"]
+    process = subprocess.Popen(
+        command, cwd=world.root, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + PATIENCE
+    while not begun(world.root, "built") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, said.decode()
+    assert b"instar run --resume" in said
+    world.model("b_endless", "SELECT 1 AS s")
+    report = world.run(resume=True, flags=("allow_full_refresh",))
+    assert {r.table.name: r.status for r in report.results} == {
+        "a_quick": "skipped",
+        "b_endless": "built",
+    }
