@@ -57,8 +57,8 @@ class World:
         return True
 
     def fill(self, rows: Iterable[str]) -> None:
-        for row in rows:
-            self.sql(f"INSERT INTO {self.table} VALUES ({row.replace(' | ', ', ')})")
+        values = ", ".join(f"({row.replace(' | ', ', ')})" for row in rows)
+        self.sql(f"INSERT INTO {self.table} VALUES {values}")
 
     def rows(self, table: str | None = None) -> list[str]:
         return sorted(row_text(r) for r in self.sql(f"SELECT * FROM {table or self.table}"))
