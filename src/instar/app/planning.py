@@ -12,7 +12,7 @@ from instar.backends.keeping import Leftover
 from instar.backends.registry import Engine
 from instar.core.checks import ProofResult
 from instar.core.findings import Finding, Severity
-from instar.core.plan import Cost, Status, TablePlan
+from instar.core.plan import UNFINISHED, Cost, Status, TablePlan
 from instar.core.planner import Draft, draft, finish
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
@@ -149,7 +149,7 @@ def _stranded(left: Leftover) -> Finding:
 
 def interrupted(name: TableName) -> Finding:
     return Finding(
-        "F503",
+        UNFINISHED,
         Severity.WARNING,
         f"[{name}] an earlier apply did not end; it is finished first, then the table is planned.",
         "Run `instar apply` or `instar recover`.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -361,19 +361,19 @@ class Project:
         """Manifests for live tables that have none: (path, text) each; nothing is written."""
         declared = {w.table.name for w in load_manifests(self.config, self.environment(env))}
         declared |= {m.table for m in self.models(env).models.values()}
-        result: list[tuple[Path, str]] = []
+        result: dict[Path, str] = {}
         for table in self.live(env, spark=spark):
             chosen = not patterns or any(_named(table.name, p) for p in patterns)
             if chosen and table.name not in declared and "__instar_" not in table.name.name:
-                result.append((self._manifest_path(table.name), manifest_text(table)))
-        return tuple(result)
+                result[self._manifest_path(table.name, result)] = manifest_text(table)
+        return tuple(result.items())
 
-    def _manifest_path(self, name: TableName) -> Path:
+    def _manifest_path(self, name: TableName, taken: Container[Path]) -> Path:
         """A file name that is safe everywhere, inside the tables folder."""
         safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name.name) or "table"
         folder = self.config.root / "tables"
         path, n = folder / f"{safe}.yml", 2
-        while path.exists():
+        while path.exists() or path in taken:
             path, n = folder / f"{safe}_{n}.yml", n + 1
         return path
 

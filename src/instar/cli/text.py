@@ -144,6 +144,8 @@ def summary_line(plan: Plan) -> str:
     """`Plan: 2 to create, 1 to change, 1 to rewrite, 1 blocked, 3 unchanged.`"""
     counts = summary(plan)
     parts = [f"{counts[name]:,} to {name}" for name in _SUMMARY if counts[name]]
+    if plan.unfinished:
+        parts.append(f"{len(plan.unfinished):,} to finish first")
     if not parts and not counts["blocked"]:
         parts = ["nothing to do"]
     parts += [f"{counts[name]:,} {name}" for name in ("blocked", "unchanged") if counts[name]]
@@ -162,7 +164,7 @@ def next_lines(plan: Plan, *, sealed: str | None = None, tables: Sequence[str] =
         lines.append(
             f"Saved the plan to {sealed}. To do exactly this: instar apply {shlex.quote(sealed)}"
         )
-    elif plan.pending:
+    elif plan.pending or plan.unfinished:
         lines.append(f"Next: {apply_command(plan.env, plan.policy, tables)}")
     return lines
 
@@ -196,6 +198,10 @@ def drift_text(plan: Plan, paint: Paint) -> str:
         )
         seen = [replace(c, accepted=True, reason="") for c in table.changes]
         lines += [*change_lines(seen, table.live, table.target), []]
+    for table in plan.unfinished:
+        said = "  has an unfinished run; nobody can tell before `instar recover`"
+        lines.append([("bold yellow", "! "), ("bold", str(table.table)), ("", said)])
+    apart += plan.unfinished
     same = len(plan.tables) - len(apart)
     end = f"Drift: {plural(len(apart), 'table')} apart, {same:,} as declared."
     lines.append([("bold", end if apart else f"No drift: {plural(same, 'table')} as declared.")])

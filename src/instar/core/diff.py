@@ -115,9 +115,13 @@ def _columns(
 
 
 def _column(old: Column, new: Column, path: Path, old_path: Path, walk: _Walk) -> Iterator[Change]:
-    mods = tuple(_modifications(old, new))
+    hint = walk.hints.get(folded(path, walk.fold))
+    computed = hint is not None and hint.using is not None and bare(old.type) != bare(new.type)
+    mods = tuple(_modifications(old, new, whole=computed))
     if mods:
         yield ModifyColumn(path, old_path, old, new, mods)
+    if computed:
+        return
     match old.type, new.type:
         case Struct(old_fields), Struct(new_fields):
             yield from _columns(old_fields, new_fields, path, old_path, walk)
@@ -136,11 +140,12 @@ def _part(
     return _column(old, new, (*parent, new.name), (*old_parent, old.name), walk)
 
 
-def _modifications(old: Column, new: Column) -> Iterator[Modification]:
+def _modifications(old: Column, new: Column, *, whole: bool) -> Iterator[Modification]:
+    """`whole`: a nested value is computed anew by `_using`, so what is inside it is not compared."""
     if old.name != new.name:
         yield Rename(old.name, new.name)
     nested = type(old.type) is type(new.type) and isinstance(old.type, Struct | Array | Map)
-    if not nested and bare(old.type) != bare(new.type):
+    if (whole or not nested) and bare(old.type) != bare(new.type):
         yield TypeChange(old.type, new.type)
     if old.nullable != new.nullable:
         yield Nullability(old.nullable, new.nullable)

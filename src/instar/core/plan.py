@@ -117,6 +117,9 @@ class TablePlan:
         return any(f.severity is Severity.ERROR for f in self.findings)
 
 
+UNFINISHED = "F503"
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What would happen to every table of an environment under a policy."""
@@ -128,6 +131,11 @@ class Plan:
     @property
     def pending(self) -> tuple[TablePlan, ...]:
         return tuple(t for t in self.tables if t.steps)
+
+    @property
+    def unfinished(self) -> tuple[TablePlan, ...]:
+        """Tables whose earlier apply did not end; they are planned once it is finished."""
+        return tuple(t for t in self.tables if any(f.code == UNFINISHED for f in t.findings))
 
     @property
     def blocked(self) -> tuple[TablePlan, ...]:

@@ -75,7 +75,7 @@ def plan(
 def exit_code(found: Plan, *, detailed: bool) -> int:
     if found.blocked:
         return 3
-    return 5 if detailed and found.pending else 0
+    return 5 if detailed and (found.pending or found.unfinished) else 0
 
 
 def told(screen: Screen, found: Plan, began: float) -> None:
@@ -141,5 +141,5 @@ def drift(
     else:
         screen.document(machine(found, format, name))
     told(screen, found, began)
-    drifted = any(t.changes for t in found.tables)
+    drifted = bool(found.unfinished) or any(t.changes for t in found.tables)
     raise typer.Exit(5 if drifted else 0)
