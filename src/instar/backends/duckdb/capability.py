@@ -30,7 +30,7 @@ from instar.core.changes import (
 )
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Check, Hint, Table, Unique, Wanted
-from instar.core.types import bare, path_text
+from instar.core.types import Array, Map, Path, bare, path_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +161,21 @@ def _subquery(case: Case) -> bool:
     return any(e.has_subquery for e in case.expressions())
 
 
+def _in_lambda(case: Case) -> bool:
+    """An expression reads a column from within a lambda: its own, or the one around an element."""
+    expressions = list(case.expressions())
+    if any(e.captures for e in expressions):
+        return True
+    path = getattr(case.change, "path", ())
+    return any(e.columns for e in expressions) and _in_collection(case.wanted.table, path)
+
+
+def _in_collection(table: Table, path: Path) -> bool:
+    """The path leads through an array or a map."""
+    above = (table.column(path[:depth]) for depth in range(1, len(path)))
+    return any(c is not None and isinstance(c.type, Array | Map) for c in above)
+
+
 def _reads_changing(case: Case) -> bool:
     """An expression reads another column that changes its type in the same run."""
     was = {c.name.casefold(): bare(c.type) for c in case.live.columns}
@@ -210,6 +225,11 @@ class Row:
     why: str = ""
 
 
+_LAMBDA = Row(
+    _in_lambda,
+    Rung.REWRITE,
+    "an expression that reads a column inside a lambda is computed in a copy only",
+)
 _UNIQUE_INDEX = Row(
     _unique_index,
     Rung.REWRITE,
@@ -227,6 +247,7 @@ _ALTER_ROOT = (
     Row(_in_index, Rung.REWRITE, "'{root}' is in an index, which goes only in its own transaction"),
     Row(_feeds_generated, Rung.REWRITE, "a generated column is computed from '{root}'"),
     Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
+    _LAMBDA,
     Row(_reads_changing, Rung.REWRITE, "an expression reads a column that changes its type too"),
     _UNIQUE_INDEX,
     Row(_always, Rung.STEPS, "DuckDB writes the whole column '{root}' again"),
@@ -242,6 +263,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
             "other tables refer to it by a foreign key: {referenced}",
         ),
         Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
+        _LAMBDA,
         Row(
             lambda c: _unique_index(c) and (_required(c) or _reads_columns(c)),
             _UNIQUE_INDEX.rung,
@@ -289,7 +311,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
             "'{root}' has a collation, is in an index or feeds a generated column",
         ),
         Row(
-            lambda c: _gets_null_fill(c) and (_subquery(c) or _reads_changing(c)),
+            lambda c: _gets_null_fill(c) and (_subquery(c) or _in_lambda(c) or _reads_changing(c)),
             Rung.REWRITE,
             "its _default reads more than a column that stays as it is",
         ),

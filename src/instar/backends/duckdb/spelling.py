@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,11 +16,10 @@ from typing import Any
 import duckdb
 
 from instar.backends.duckdb.binding import bound
+from instar.backends.duckdb.traits import Node, captures, nodes
 from instar.backends.duckdb.types import parse_type, type_sql
 from instar.backends.sql import literal, quote_double
 from instar.core.types import Column, Type
-
-Node = dict[str, Any]
 
 _LOCK = threading.Lock()
 _EMPTY_CLAUSES = (
@@ -83,16 +82,6 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
 
 
-def _nodes(value: object) -> Iterator[Node]:
-    if isinstance(value, dict):
-        yield value
-        for inner in value.values():
-            yield from _nodes(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _nodes(inner)
-
-
 @dataclass(frozen=True, slots=True)
 class Expression:
     """What an expression uses, and its text once spelled."""
@@ -101,6 +90,7 @@ class Expression:
     columns: frozenset[str]
     functions: frozenset[str]
     has_subquery: bool
+    captures: bool
 
 
 def spelled(
@@ -123,12 +113,13 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
 
 def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> Expression:
     tree = json.loads(_parsed(sql))
+    captured = captures(tree)
     known = {name.casefold(): name for name in names}
     marks: dict[str, str] = {}
     columns: set[str] = set()
     functions: set[str] = set()
     has_subquery = False
-    for node in _nodes(tree):
+    for node in nodes(tree):
         kind = node.get("class")
         if kind == "COLUMN_REF" and (name := known.get(node["column_names"][0].casefold())):
             columns.add(name)
@@ -142,7 +133,7 @@ def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> 
     text = text.removeprefix("SELECT ")
     for mark in reversed(marks):
         text = text.replace(mark, marks[mark])
-    return Expression(text, frozenset(columns), frozenset(functions), has_subquery)
+    return Expression(text, frozenset(columns), frozenset(functions), has_subquery, captured)
 
 
 def _path(name: str, fields: list[str]) -> str:

@@ -1,0 +1,91 @@
+"""Expressions that compute the value of old rows: right values, whatever they are made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from backends.duckdb.world import World, rung, want
+from instar.core.plan import Rung
+from instar.core.schema import Hint
+from instar.core.types import Column, Integer, String, array, map_of, struct
+
+INT, TEXT = Integer(32), String()
+ID, A = Column("id", INT), Column("a", INT)
+
+
+@pytest.fixture
+def two_rows(world: World) -> World:
+    world.sql("CREATE TABLE t (id INT, a INT); INSERT INTO t VALUES (1, 2), (2, 3)")
+    return world
+
+
+def rows(world: World) -> list[tuple[object, ...]]:
+    return world.sql("SELECT * FROM t ORDER BY 1")
+
+
+CAPTURING = [
+    "list_filter([1, 2, 3], lambda x: x <= a)",
+    'list_filter([1, 2, 3], lambda x, i: i <= "A")',
+    "[x for x in [1, 2, 3] if x <= a]",
+    "list_filter([1, 2, 3], lambda x: len(list_filter([x], lambda y: y <= a)) > 0)",
+]
+
+
+@pytest.mark.parametrize("sql", CAPTURING)
+def test_a_lambda_reads_the_column_of_its_own_row(two_rows: World, sql: str) -> None:
+    plan = two_rows.apply(want(ID, A, Column("n", array(INT)), hints={("n",): Hint(using=sql)}))
+    assert rung(plan) is Rung.REWRITE
+    assert rows(two_rows) == [(1, 2, [1, 2]), (2, 3, [1, 2, 3])]
+
+
+def test_a_lambda_over_its_own_parameter_needs_no_copy(two_rows: World) -> None:
+    sql = "list_transform([a, id], lambda x: x + 1)"
+    plan = two_rows.apply(want(ID, A, Column("n", array(INT)), hints={("n",): Hint(using=sql)}))
+    assert rung(plan) is Rung.STEPS
+    assert rows(two_rows) == [(1, 2, [3, 2]), (2, 3, [4, 3])]
+
+
+def test_an_arrow_into_json_is_no_lambda(world: World) -> None:
+    world.sql("""CREATE TABLE t (id INT, j VARCHAR); INSERT INTO t VALUES (1, '{"a": 7}')""")
+    hints = {("n",): Hint(using="CAST(j -> '$.a' AS INTEGER)")}
+    plan = world.apply(want(ID, Column("j", TEXT), Column("n", INT), hints=hints))
+    assert rung(plan) is Rung.STEPS
+    assert rows(world) == [(1, '{"a": 7}', 7)]
+
+
+def test_a_lambda_in_a_change_of_type_and_in_a_fill(world: World) -> None:
+    world.sql("CREATE TABLE t (id INT, a INT, n INT); INSERT INTO t VALUES (1, 2, 9), (2, 3, NULL)")
+    sql = "len(list_filter([1, 2, 3], lambda x: x <= a))"
+    hints = {("n",): Hint(using=f"{sql}::VARCHAR || '!'")}
+    assert rung(world.apply(want(ID, A, Column("n", TEXT), hints=hints))) is Rung.REWRITE
+    assert rows(world) == [(1, 2, "2!"), (2, 3, "3!")]
+    world.sql("UPDATE t SET n = NULL WHERE id = 2")
+    hints = {("n",): Hint(default=f"{sql}::VARCHAR")}
+    wanted = want(ID, A, Column("n", TEXT, nullable=False), hints=hints)
+    assert rung(world.apply(wanted)) is Rung.REWRITE
+    assert rows(world) == [(1, 2, "2!"), (2, 3, "3")]
+
+
+def test_a_field_of_an_element_is_filled_from_a_column(world: World) -> None:
+    world.sql("CREATE TABLE t (id INT, l STRUCT(x INT)[], m MAP(VARCHAR, STRUCT(x INT)))")
+    world.sql("INSERT INTO t VALUES (1, [{'x': 5}], MAP {'k': {'x': 6}})")
+    world.sql("INSERT INTO t VALUES (2, [{'x': 7}, NULL], NULL)")
+    inner = struct(Column("x", INT), Column("z", INT))
+    hints = {
+        ("l", "element", "z"): Hint(default="id"),
+        ("m", "value", "z"): Hint(using="id * 10"),
+    }
+    columns = (ID, Column("l", array(inner)), Column("m", map_of(TEXT, inner)))
+    assert rung(world.apply(want(*columns, hints=hints))) is Rung.REWRITE
+    assert rows(world) == [
+        (1, [{"x": 5, "z": 1}], {"k": {"x": 6, "z": 10}}),
+        (2, [{"x": 7, "z": 2}, None], None),
+    ]
+
+
+def test_a_field_of_a_struct_is_filled_from_a_column_in_place(world: World) -> None:
+    world.sql("CREATE TABLE t (id INT, s STRUCT(x INT)); INSERT INTO t VALUES (4, {'x': 5})")
+    inner = struct(Column("x", INT), Column("z", INT))
+    hints = {("s", "z"): Hint(default="id")}
+    assert rung(world.apply(want(ID, Column("s", inner), hints=hints))) is Rung.STEPS
+    assert rows(world) == [(4, {"x": 5, "z": 4})]
