@@ -6,7 +6,7 @@ import pytest
 
 from backends.duckdb.world import REORDER, World, want
 from instar.backends.sql import quote_double
-from instar.core.schema import Check, Hint, TableName, Unique
+from instar.core.schema import Check, Hint, Table, TableName, Unique
 from instar.core.types import Column, Integer, String, array, map_of, struct
 
 INT, BIG = Integer(32), Integer(64)
@@ -110,3 +110,44 @@ def test_tables_and_columns_are_found_whatever_their_case(world: World) -> None:
     world.apply(want(Column("ID", BIG), Column("n", INT), name=name))
     assert world.backend.measure([name])[name].rows == 0
     assert [str(n) for n in world.backend.list_tables("shop")] == ["Shop.Orders"]
+
+
+PAIRS = [("É", "é"), ("straße", "STRASSE"), ("İ", "i̇")]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_letters_beyond_ascii_make_two_names(world: World, one: str, other: str) -> None:
+    world.sql(f'CREATE TABLE t ("{one}" INT, "{other}" INT, id INT)')
+    world.sql("INSERT INTO t VALUES (1, 2, 3)")
+    both = (Column(one, INT), Column(other, INT), Column("id", INT))
+    assert world.plan(want(*both)).steps == ()
+    hints = {(other,): Hint(using=f'"{one}" + 10')}
+    world.apply(want(Column(one, INT), Column(other, String()), Column("ID", INT), hints=hints))
+    assert world.sql("SELECT * FROM t") == [(1, "11", 3)]
+    world.apply(want(Column(other, String()), Column("id", INT)))
+    assert world.sql("SELECT * FROM t") == [("11", 3)]
+    world.apply(want(Column(one, BIG), Column("id", INT), hints={(one,): Hint(renamed_from=other)}))
+    assert world.sql(f'SELECT "{one}", id FROM t') == [(11, 3)]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_letters_beyond_ascii_make_two_tables(world: World, one: str, other: str) -> None:
+    world.sql(f'CREATE SCHEMA "{one}"; CREATE SCHEMA "{other}"')
+    world.sql(
+        f'CREATE TABLE "{one}"."{one}" (a INT); CREATE TABLE "{one}"."{other}" (b INT, c INT)'
+    )
+    world.sql(f'INSERT INTO "{one}"."{one}" VALUES (1)')
+    names = [TableName(one, one), TableName(one, other), TableName(other, one)]
+    found = world.backend.inspect(names)
+    assert {
+        name: len(table.columns) for name, table in found.items() if isinstance(table, Table)
+    } == {
+        names[0]: 1,
+        names[1]: 2,
+    }
+    assert list(world.backend.list_tables(one)) == sorted(names[:2])
+    assert list(world.backend.list_tables(other)) == []
+    assert {n: c.rows for n, c in world.backend.measure(names).items()} == {
+        names[0]: 1,
+        names[1]: 0,
+    }

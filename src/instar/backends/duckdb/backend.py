@@ -11,6 +11,7 @@ import duckdb
 from instar.backends.base import Backend, NotATable, Outcome, RunContext
 from instar.backends.duckdb.binding import bound
 from instar.backends.duckdb.errors import not_opened, translated
+from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.inspect import key_of, read_tables
 from instar.backends.duckdb.keeper import DuckDBKeeper
 from instar.backends.duckdb.native import AFTER, BEFORE, CHECK
@@ -25,13 +26,13 @@ from instar.errors import EngineError
 
 Rows = list[tuple[Any, ...]]
 
-_LIST = """SELECT schema_name, table_name FROM duckdb_tables()
+_LIST = f"""SELECT schema_name, table_name FROM duckdb_tables()
 WHERE NOT internal AND NOT temporary AND database_name = current_database()
-AND lower(schema_name) = lower(?) ORDER BY table_name"""
+AND {fold_sql("schema_name")} = {fold_sql("?")} ORDER BY table_name"""
 
-_SIZES = """SELECT schema_name, table_name, estimated_size FROM duckdb_tables()
+_SIZES = f"""SELECT schema_name, table_name, estimated_size FROM duckdb_tables()
 WHERE NOT internal AND database_name = current_database()
-AND list_contains(?::VARCHAR[], lower(schema_name))"""
+AND list_contains(?::VARCHAR[], {fold_sql("schema_name")})"""
 
 
 class DuckDBBackend(Backend):
@@ -60,9 +61,9 @@ class DuckDBBackend(Backend):
         return DuckDBKeeper(self, self._ask)
 
     def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
-        schemas = sorted({name.schema.lower() for name in names})
+        schemas = sorted({fold(name.schema) for name in names})
         sizes = {
-            (str(row[0]).casefold(), str(row[1]).casefold()): row[2]
+            (fold(str(row[0])), fold(str(row[1]))): row[2]
             for row in (self._ask(_SIZES, schemas) if names else ())
         }
         return {name: Cost(rows=sizes[key_of(name)]) for name in names if key_of(name) in sizes}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from instar.backends.duckdb.facts import Facts, facts_of
+from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.spelling import BadExpression, Expression, spelled
 from instar.core.changes import (
     AddColumn,
@@ -55,11 +56,11 @@ class Case:
                 return ""
 
     def _live_name(self, name: str) -> str:
-        source = self.wanted.hint((name,)).renamed_from
-        names = {c.name.casefold(): c.name for c in self.live.columns}
-        if source is not None and source.casefold() in names:
-            return names[source.casefold()]
-        return names.get(name.casefold(), name)
+        source = self.wanted.hint((name,), fold).renamed_from
+        names = {fold(c.name): c.name for c in self.live.columns}
+        if source is not None and fold(source) in names:
+            return names[fold(source)]
+        return names.get(fold(name), name)
 
     @property
     def nested(self) -> bool:
@@ -68,7 +69,7 @@ class Case:
 
     @property
     def hint(self) -> Hint:
-        return self.wanted.hint(getattr(self.change, "path", ()))
+        return self.wanted.hint(getattr(self.change, "path", ()), fold)
 
     def expressions(self) -> Iterator[Expression]:
         """The expressions that give old rows their value."""
@@ -178,14 +179,14 @@ def _in_collection(table: Table, path: Path) -> bool:
 
 def _reads_changing(case: Case) -> bool:
     """An expression reads another column that changes its type in the same run."""
-    was = {c.name.casefold(): bare(c.type) for c in case.live.columns}
+    was = {fold(c.name): bare(c.type) for c in case.live.columns}
     changing = {
         c.name
         for c in case.wanted.table.columns
-        if was.get(c.name.casefold(), bare(c.type)) != bare(c.type)
+        if was.get(fold(c.name), bare(c.type)) != bare(c.type)
     }
     read = {name for e in case.expressions() for name in e.columns}
-    return any(name.casefold() in {c.casefold() for c in changing} for name in read - {case.root})
+    return any(fold(name) in {fold(c) for c in changing} for name in read - {case.root})
 
 
 def _collated(case: Case) -> bool:
@@ -211,9 +212,9 @@ def _goes_with_column(case: Case) -> bool:
         return False
     names = tuple(c.name for c in case.live.columns)
     columns = spelled(case.change.constraint.expression, names).columns
-    left = {c.name.casefold() for c in case.wanted.table.columns}
-    sources = {h.renamed_from.casefold() for h in case.wanted.hints.values() if h.renamed_from}
-    return len(columns) == 1 and all(c.casefold() not in left | sources for c in columns)
+    left = {fold(c.name) for c in case.wanted.table.columns}
+    sources = {fold(h.renamed_from) for h in case.wanted.hints.values() if h.renamed_from}
+    return len(columns) == 1 and all(fold(c) not in left | sources for c in columns)
 
 
 @dataclass(frozen=True, slots=True)

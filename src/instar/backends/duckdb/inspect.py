@@ -14,6 +14,7 @@ from sqlglot import expressions as exp
 
 from instar.backends.base import NotATable
 from instar.backends.duckdb.facts import Facts, Index, read_index
+from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.spelling import BadExpression, spelled
 from instar.backends.duckdb.types import parse_type
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
@@ -23,7 +24,9 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 Key = tuple[str, str]
 """(schema, table), folded."""
 
-_MINE = "database_name = current_database() AND list_contains(?::VARCHAR[], lower(schema_name))"
+_MINE = (
+    f"database_name = current_database() AND list_contains(?::VARCHAR[], {fold_sql('schema_name')})"
+)
 
 _COLUMNS = f"""SELECT schema_name, table_name, column_name, data_type, is_nullable, column_default, comment
 FROM duckdb_columns() WHERE NOT internal AND {_MINE}
@@ -45,7 +48,7 @@ _VIEWS = f"SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal 
 
 
 def key_of(name: TableName) -> Key:
-    return name.schema.casefold(), name.name.casefold()
+    return fold(name.schema), fold(name.name)
 
 
 @dataclass(slots=True)
@@ -61,7 +64,7 @@ class _Raw:
 
 def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
     """The tables and views among the names."""
-    schemas = sorted({name.schema.lower() for name in names})
+    schemas = sorted({fold(name.schema) for name in names})
     raw = {_key(row): _Raw(row[2], row[3]) for row in ask(_TABLES, schemas)}
     views = {_key(row) for row in ask(_VIEWS, schemas)}
     referenced: dict[Key, list[str]] = defaultdict(list)
@@ -73,7 +76,7 @@ def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Tabl
         if (key := _key(row)) in wanted:
             raw[key].constraints.append(row)
         if row[6] is not None:
-            referenced[(key[0], str(row[6]).casefold())].append(f"{row[0]}.{row[1]}")
+            referenced[(key[0], fold(str(row[6])))].append(f"{row[0]}.{row[1]}")
     for row in ask(_INDEXES, schemas) if wanted else ():
         if (key := _key(row)) in wanted:
             raw[key].indexes.append(row)
@@ -88,7 +91,7 @@ def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Tabl
 
 
 def _key(row: Sequence[Any]) -> Key:
-    return str(row[0]).casefold(), str(row[1]).casefold()
+    return fold(str(row[0])), fold(str(row[1]))
 
 
 def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 
 from instar.backends.base import Backend, RunContext
 from instar.backends.duckdb.facts import facts_of
+from instar.backends.duckdb.folding import fold_sql
 from instar.backends.keeping import Copy, TableKeeper
 from instar.backends.sql import qualified, quote_double
 from instar.core.plan import Cost, Step
@@ -15,8 +16,8 @@ from instar.core.schema import Constraint, Table, TableName
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
-_OWN = """SELECT table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
-AND database_name = current_database() AND lower(schema_name) = lower(?)
+_OWN = f"""SELECT table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary
+AND database_name = current_database() AND {fold_sql("schema_name")} = {fold_sql("?")}
 AND contains(table_name, '__instar_') ORDER BY table_name"""
 _BLOCKS = """SELECT count(DISTINCT block_id) * (SELECT block_size FROM pragma_database_size()
 WHERE database_name = current_database()) FROM pragma_storage_info(?) WHERE block_id >= 0"""

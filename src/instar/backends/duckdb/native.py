@@ -16,6 +16,7 @@ from instar.backends.base import same_schema
 from instar.backends.duckdb.content import content_sql
 from instar.backends.duckdb.create import comment_column, comment_table, names
 from instar.backends.duckdb.facts import facts_of
+from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.predicates import broken_row
 from instar.backends.duckdb.spelling import bound_type, spelled
 from instar.backends.duckdb.types import type_sql
@@ -121,7 +122,7 @@ class _Native:
 
     def check(self) -> str | None:
         """Counts the rows that a cast or an expression of this step would lose."""
-        proofs = proofs_for(self.job.changes, self.job.wanted, str.casefold)
+        proofs = proofs_for(self.job.changes, self.job.wanted, fold)
         broken = [
             broken_row(self.dialect, self.live, proof)
             for proof in proofs
@@ -144,7 +145,7 @@ class _Native:
         }
 
     def statements(self, *, guarded: bool) -> Iterator[str]:
-        guard = _free("", {c.casefold() for c in (*self.names, *self.added)})
+        guard = _free("", {fold(c) for c in (*self.names, *self.added)})
         adds, fills, late_names = self._adds()
         heavy = [
             *fills,
@@ -178,15 +179,15 @@ class _Native:
         adds: list[str] = []
         fills: list[str] = []
         late: dict[str, str] = {}
-        taken = {name.casefold() for name in self.names}
+        taken = {fold(name) for name in self.names}
         for field in self.job.projection:
             if field.column.name not in self.added:
                 continue
             name = field.column.name
-            if name.casefold() in taken:
+            if fold(name) in taken:
                 name = _free(name, taken)
                 late[name] = field.column.name
-            taken.add(name.casefold())
+            taken.add(fold(name))
             self._add(field, name, adds, fills)
         return adds, fills, late
 
@@ -242,8 +243,8 @@ class _Native:
 
     def _renames(self, late: dict[str, str]) -> Iterator[str]:
         """Renames in an order in which no name is taken; a ring goes through a free name."""
-        current = {n.casefold() for n in self.names if n not in self.dropped}
-        current |= {n.casefold() for n in (*late, *self.added) if n not in late.values()}
+        current = {fold(n) for n in self.names if n not in self.dropped}
+        current |= {fold(n) for n in (*late, *self.added) if n not in late.values()}
         pending = dict(self.renames) | late
         while pending:
             old = next((o for o, n in pending.items() if _open(o, n, current)), None)
@@ -253,8 +254,8 @@ class _Native:
                 pending = {(new if o == old else o): n for o, n in pending.items()}
             else:
                 new = pending.pop(old)
-            current.discard(old.casefold())
-            current.add(new.casefold())
+            current.discard(fold(old))
+            current.add(fold(new))
             yield f"{self.alter} RENAME COLUMN {quote_double(old)} TO {quote_double(new)}"
 
     def _nullability(self) -> Iterator[str]:
@@ -290,11 +291,11 @@ class _Native:
 
 
 def _open(old: str, new: str, current: set[str]) -> bool:
-    return new.casefold() not in current or new.casefold() == old.casefold()
+    return fold(new) not in current or fold(new) == fold(old)
 
 
 def _free(name: str, taken: set[str]) -> str:
     count = 1
-    while (free := f"{name}__instar_{count}").casefold() in taken:
+    while fold(free := f"{name}__instar_{count}") in taken:
         count += 1
     return free

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
+from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.inspect import default_text
 from instar.backends.duckdb.spelling import (
     BadExpression,
@@ -62,8 +63,8 @@ class _Normalizer:
 
     def table(self, wanted: Wanted, live: Table | None) -> Table:
         declared = wanted.table
-        key = {name.casefold() for name in declared.primary_key}
-        columns = tuple(self.column(c, required=c.name.casefold() in key) for c in declared.columns)
+        key = {fold(name) for name in declared.primary_key}
+        columns = tuple(self.column(c, required=fold(c.name) in key) for c in declared.columns)
         names = tuple(_spellings(wanted, live))
         self._unkept_parts(declared)
         return replace(
@@ -199,24 +200,24 @@ class _Normalizer:
 
 def _settled(path: Path, table: Table, live: Table) -> bool:
     """The column is there as it is wanted: its helpers have nothing to do."""
-    where = tuple(map(str.casefold, path))
+    where = tuple(map(fold, path))
     ends = [
         (bare(column.type), column.nullable)
         for columns in (table.columns, live.columns)
         for here, column in walk(columns)
-        if tuple(map(str.casefold, here)) == where
+        if tuple(map(fold, here)) == where
     ]
     return len(ends) == 2 and ends[0] == ends[1]
 
 
 def _spellings(wanted: Wanted, live: Table | None) -> Iterator[str]:
     """Each wanted column as the table will spell it: a live name stays unless a rename is declared."""
-    names = {c.name.casefold(): c.name for c in live.columns} if live is not None else {}
+    names = {fold(c.name): c.name for c in live.columns} if live is not None else {}
     for column in wanted.table.columns:
-        renamed = wanted.hint((column.name,)).renamed_from is not None
-        yield column.name if renamed else names.get(column.name.casefold(), column.name)
+        renamed = wanted.hint((column.name,), fold).renamed_from is not None
+        yield column.name if renamed else names.get(fold(column.name), column.name)
 
 
 def _respelled(columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    by_fold = {name.casefold(): name for name in names}
-    return tuple(by_fold.get(c.casefold(), c) for c in columns)
+    by_fold = {fold(name): name for name in names}
+    return tuple(by_fold.get(fold(c), c) for c in columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.native import known_types
 from instar.backends.duckdb.predicates import broken_row
 from instar.backends.duckdb.spelling import spelled
@@ -43,7 +44,7 @@ _TELLING = 5
 
 def _telling(table: Table) -> Iterator[str]:
     """The first plain columns; one that is called rowid hides the engine's own."""
-    plain = [c.name for c in table.columns if not children(c.type) and c.name.lower() != "rowid"]
+    plain = [c.name for c in table.columns if not children(c.type) and fold(c.name) != "rowid"]
     yield from plain[:_TELLING]
 
 

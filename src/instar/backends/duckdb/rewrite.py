@@ -16,11 +16,12 @@ from instar.backends.base import RunContext
 from instar.backends.duckdb.content import content_sql
 from instar.backends.duckdb.create import comments, names, table_body
 from instar.backends.duckdb.facts import facts_of
+from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.native import known_types
 from instar.backends.duckdb.spelling import spelled, volatile_functions
 from instar.backends.duckdb.values import DuckDBValues
 from instar.backends.duckdb.words import losses, title
-from instar.backends.sql import qualified, quote_double
+from instar.backends.sql import literal, qualified, quote_double
 from instar.backends.values import ValueWriter
 from instar.core.changes import DropColumn, ModifyColumn, Rename, modification
 from instar.core.plan import Job, Rung, Step
@@ -163,10 +164,10 @@ def run_rewrite(
     """Inside a transaction that the caller opened and will commit."""
     recipe = Recipe.load(step.data["recipe"])
     name = step.after.name
-    taken = {str(row[0]).casefold() for row in ask(_names_sql(name.schema))}
+    taken = {fold(str(row[0])) for row in ask(_names_sql(name.schema))}
     new = _free(f"{name.name}{NEW}", taken)
     old = _numbered(f"{name.name}{OLD}", taken)
-    guard = _free(GUARD, {c.casefold() for c in recipe.live_columns})
+    guard = _free(GUARD, {fold(c) for c in recipe.live_columns})
     rows = 0
     for place, statement in enumerate(_script(recipe, name, new, old, guard)):
         execute(statement)
@@ -180,21 +181,21 @@ def run_rewrite(
 
 
 def _names_sql(schema: str) -> str:
-    text = schema.replace("'", "''")
+    mine = f"{fold_sql('schema_name')} = {fold_sql(literal(schema))}"
     return (
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
-        f"AND lower(schema_name) = lower('{text}') UNION ALL SELECT view_name FROM duckdb_views() "
-        f"WHERE database_name = current_database() AND lower(schema_name) = lower('{text}')"
+        f"AND {mine} UNION ALL SELECT view_name FROM duckdb_views() "
+        f"WHERE database_name = current_database() AND {mine}"
     )
 
 
 def _free(name: str, taken: set[str]) -> str:
-    return name if name.casefold() not in taken else _numbered(f"{name}_", taken)
+    return name if fold(name) not in taken else _numbered(f"{name}_", taken)
 
 
 def _numbered(stem: str, taken: set[str]) -> str:
     number = 1
-    while f"{stem}{number}".casefold() in taken:
+    while fold(f"{stem}{number}") in taken:
         number += 1
     return f"{stem}{number}"
 

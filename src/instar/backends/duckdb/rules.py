@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from instar.backends.duckdb import capability as table
+from instar.backends.duckdb import folding
 from instar.backends.duckdb.create import create_step
 from instar.backends.duckdb.native import native_step
 from instar.backends.duckdb.normalize import normalize
@@ -21,7 +22,7 @@ class DuckDBRules:
     positions = False
 
     def fold(self, name: str) -> str:
-        return name.casefold()
+        return folding.fold(name)
 
     def normalize(self, wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[Finding, ...]]:
         return normalize(wanted, live)

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from instar.backends.duckdb.binding import bound
+from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.traits import Node, captures, nodes
 from instar.backends.duckdb.types import parse_type, type_sql
 from instar.backends.sql import literal, quote_double
@@ -114,20 +115,20 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
 def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> Expression:
     tree = json.loads(_parsed(sql))
     captured = captures(tree)
-    known = {name.casefold(): name for name in names}
+    known = {fold(name): name for name in names}
     marks: dict[str, str] = {}
     columns: set[str] = set()
     functions: set[str] = set()
     has_subquery = False
     for node in nodes(tree):
         kind = node.get("class")
-        if kind == "COLUMN_REF" and (name := known.get(node["column_names"][0].casefold())):
+        if kind == "COLUMN_REF" and (name := known.get(fold(node["column_names"][0]))):
             columns.add(name)
             mark = f"zq{len(marks)}zq"
             marks[mark] = _path(renames.get(name, name), node["column_names"][1:])
             node["column_names"] = [mark]
         elif kind == "FUNCTION":
-            functions.add(node["function_name"].casefold())
+            functions.add(fold(node["function_name"]))
         has_subquery = has_subquery or kind == "SUBQUERY"
     text = str(_ask("SELECT json_deserialize_sql(?::JSON)", json.dumps(tree))[0][0])
     text = text.removeprefix("SELECT ")
@@ -155,7 +156,7 @@ def _volatile() -> frozenset[str]:
     rows = _ask(
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
     )
-    return frozenset(str(row[0]).casefold() for row in rows)
+    return frozenset(fold(str(row[0])) for row in rows)
 
 
 def volatile_functions(expression: Expression) -> frozenset[str]:

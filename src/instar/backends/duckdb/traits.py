@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from instar.backends.duckdb.folding import fold
+
 Node = dict[str, Any]
 
 
@@ -35,7 +37,7 @@ def _is_lambda(node: Node) -> bool:
 
 def _names(tree: object) -> set[str]:
     found = (n["column_names"][0] for n in nodes(tree) if n.get("class") == "COLUMN_REF")
-    return {name.casefold() for name in found}
+    return {fold(name) for name in found}
 
 
 def _free(value: object) -> set[str]:
