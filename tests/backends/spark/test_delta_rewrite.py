@@ -205,10 +205,9 @@ def test_a_rewrite_that_loses_a_row_is_undone(bench: Bench) -> None:
     *before, rewrite = plan.steps
     for step in before:
         bench.run(step)
-    for wrong in ("WHERE id = 1", "CROSS JOIN (SELECT explode(array(1, 2)) AS twice)"):
-        with pytest.raises(VerificationFailed, match="checksum"):
-            bench.run(replace(rewrite, sql=(f"{rewrite.sql[0]} {wrong}",)))
-        assert bench.rows("wrong") == [(1, 10), (2, 20)]
+    with pytest.raises(VerificationFailed, match="checksum"):
+        bench.run(replace(rewrite, sql=(f"{rewrite.sql[0]} WHERE id = 1",)))
+    assert bench.rows("wrong") == [(1, 10), (2, 20)]
     bench.run(rewrite)
     assert bench.rows("wrong") == [(1, "10"), (2, "20")]
 
