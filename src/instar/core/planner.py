@@ -46,6 +46,7 @@ class Draft:
     job: Job
     proofs: tuple[Proof, ...]
     irreversible: tuple[str, ...]
+    tracked: bool = False
 
     @property
     def name(self) -> TableName:
@@ -70,17 +71,20 @@ def draft(
     nested_order: bool = False,
 ) -> Draft:
     """Decide what happens to one table; `nested_order`: fields inside a column take the wanted order."""
+    tracked = _tracked(wanted, live)
     wanted, findings = rules.normalize(wanted, live)
     changes = diff(live, wanted, rules.fold, done)
     if live is not None and not changes:
-        return Draft(wanted, live, (), findings, _idle(live, wanted), (), ())
+        return Draft(wanted, live, (), findings, _idle(live, wanted), (), (), tracked)
     replaced = frozenset(c.constraint.name for c in changes if isinstance(c, AddConstraint))
     classified = tuple(
-        _decided(classify(change, wanted, rules.fold), live, policy, replaced, nested_order)
+        _decided(classify(change, wanted, rules.fold), tracked, policy, replaced, nested_order)
         for change in changes
     )
     accepted = tuple(
-        _placed(c.change, live, policy, rules, nested_order) for c in classified if c.accepted
+        c.change if live is None else _placed(c.change, tracked, policy, rules, nested_order)
+        for c in classified
+        if c.accepted
     )
     target = evolve(live, accepted)
     able = [_able(change, live, wanted, rules) for change in accepted]
@@ -88,16 +92,24 @@ def draft(
     why = "; ".join(dict.fromkeys(c.why for c in able if c.why and c.rung is rung))
     said = (
         *findings,
-        *_policy_findings(classified, live, wanted, policy),
+        *_policy_findings(classified, tracked, wanted, policy),
         *_open_renames(classified, wanted, rules.fold, done),
         *_name_clashes(target, rules.fold),
-        *_rung_findings(accepted, able, policy, live, wanted, rules.fold),
+        *_rung_findings(accepted, able, policy, tracked, wanted, rules.fold),
     )
     projection = project(live, target, accepted, wanted, rules.fold) if live else ()
     job = Job(live, target, accepted, projection, wanted, rung, why)
     proofs = proofs_for(accepted, wanted, rules.fold) if live else ()
     lost = tuple(dict.fromkeys(note for c in able for note in c.irreversible))
-    return Draft(wanted, live, classified, said, job, proofs, lost)
+    return Draft(wanted, live, classified, said, job, proofs, lost, tracked)
+
+
+def _tracked(declared: Wanted, live: Table | None) -> bool:
+    """Others read its changes; where the engine keeps no such mark, the declaration is what counts."""
+    if live is None:
+        return False
+    said = live.change_tracking
+    return bool(declared.table.change_tracking if said is None else said)
 
 
 def _idle(live: Table, wanted: Wanted) -> Job:
@@ -111,12 +123,11 @@ def _able(change: Change, live: Table | None, wanted: Wanted, rules: Rules) -> C
 
 
 def _placed(
-    change: Change, live: Table | None, policy: Policy, rules: Rules, nested_order: bool
+    change: Change, tracked: bool, policy: Policy, rules: Rules, nested_order: bool
 ) -> Change:
     """Where a new column really goes: at the end of a tracked table, or where no place can be had."""
-    if not isinstance(change, AddColumn) or live is None:
+    if not isinstance(change, AddColumn):
         return change
-    tracked = bool(live.change_tracking)
     nested = nested_order and len(change.path) > 1
     free = rules.positions or policy.reorders or nested
     return change if free and not tracked else replace(change, after=None)
@@ -124,7 +135,7 @@ def _placed(
 
 def _decided(
     classified: Classified,
-    live: Table | None,
+    tracked: bool,
     policy: Policy,
     replaced: frozenset[str],
     nested_order: bool,
@@ -138,7 +149,6 @@ def _decided(
         case ChangeClustering(_, ()) | ChangePartitioning(_, ()):
             return replace(classified, accepted=policy.drops)
         case ReorderColumns(path):
-            tracked = live is not None and bool(live.change_tracking)
             wished = policy.reorders or (nested_order and bool(path))
             return replace(classified, accepted=wished and not tracked)
         case _:
@@ -146,7 +156,7 @@ def _decided(
 
 
 def _policy_findings(
-    classified: tuple[Classified, ...], live: Table | None, wanted: Wanted, policy: Policy
+    classified: tuple[Classified, ...], tracked: bool, wanted: Wanted, policy: Policy
 ) -> Iterator[Finding]:
     table = wanted.table.name
     for item in classified:
@@ -159,7 +169,7 @@ def _policy_findings(
                     "Declare it, or drop it with --column-conflict drop.",
                     path,
                 )
-            case ReorderColumns(path) if not item.accepted and live and live.change_tracking:
+            case ReorderColumns(path) if not item.accepted and tracked:
                 if policy.reorders:
                     yield Finding(
                         "F401",
@@ -277,7 +287,7 @@ def _rung_findings(
     accepted: tuple[Change, ...],
     able: list[Capability],
     policy: Policy,
-    live: Table | None,
+    tracked: bool,
     wanted: Wanted,
     fold: Fold,
 ) -> Iterator[Finding]:
@@ -288,7 +298,7 @@ def _rung_findings(
             yield Finding("F601", Severity.ERROR, f"[{table}] {capability.why}.", None, path)
         if capability.rung is not Rung.REWRITE:
             continue
-        if live is not None and live.change_tracking:
+        if tracked:
             yield Finding(
                 "F403",
                 Severity.ERROR,
@@ -366,7 +376,7 @@ def _status(sketch: Draft, steps: tuple[Step, ...], blocked: bool) -> Status:
 
 def _normalized_columns(sketch: Draft, fold: Fold) -> tuple[str, ...]:
     """The column order of a tracked table, when the declared one differs from what it will be."""
-    if sketch.live is None or not sketch.live.change_tracking:
+    if not sketch.tracked:
         return ()
     declared = [fold(c.name) for c in sketch.wanted.table.columns]
     order = [c.name for c in sketch.job.target.columns]

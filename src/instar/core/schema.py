@@ -37,7 +37,7 @@ Constraint = Check | Unique
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`change_tracking` None means "not said" in what is wanted; a live table always says it.
+    """`change_tracking` None means "not said" in what is wanted; a live table says it where the engine can.
 
     `extras` are facts that an engine reports and that no door wants (location, protocol, provider);
     they are never compared.

@@ -112,7 +112,6 @@ def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:
         format="duckdb",
         primary_key=tuple(primary),
         constraints=_constraints(raw.constraints, names),
-        change_tracking=False,
         comment=raw.comment,
         extras=MappingProxyType({} if facts == Facts() else {"duckdb": facts.dump()}),
     )

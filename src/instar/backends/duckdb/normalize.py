@@ -85,7 +85,7 @@ class _Normalizer:
         if declared.partition_by:
             self.unkept("F604", f"partitioning by ({', '.join(declared.partition_by)})")
         if declared.change_tracking:
-            self.unkept("F604", "change tracking", warn=True)
+            self.unkept("F604", "change tracking; the declaration counts instead", warn=True)
         for key in declared.properties:
             self.unkept("F604", f"the property '{key}'")
 
