@@ -20,6 +20,8 @@ from instar.core.changes import (
     CreateTable,
     DropColumn,
     DropConstraint,
+    ModifyColumn,
+    Nullability,
     ReorderColumns,
 )
 from instar.core.checks import Proof, ProofResult, finding_for, proofs_for, told_apart
@@ -73,7 +75,7 @@ def draft(
     """Decide what happens to one table; `nested_order`: fields inside a column take the wanted order."""
     tracked = _tracked(wanted, live)
     wanted, findings = rules.normalize(wanted, live)
-    changes = diff(live, wanted, rules.fold, done)
+    changes = tuple(_beside_key(diff(live, wanted, rules.fold, done), policy))
     if live is not None and not changes:
         return Draft(wanted, live, (), findings, _idle(live, wanted), (), (), tracked)
     replaced = frozenset(c.constraint.name for c in changes if isinstance(c, AddConstraint))
@@ -110,6 +112,19 @@ def _tracked(declared: Wanted, live: Table | None) -> bool:
         return False
     said = live.change_tracking
     return bool(declared.table.change_tracking if said is None else said)
+
+
+def _beside_key(changes: tuple[Change, ...], policy: Policy) -> Iterator[Change]:
+    """The columns of a primary key that stays although it is not declared stay NOT NULL with it."""
+    keys = [c.old for c in changes if isinstance(c, ChangePrimaryKey) and not c.new]
+    kept = frozenset(name for key in keys for name in key if not policy.drops)
+    for change in changes:
+        if not isinstance(change, ModifyColumn) or change.path[0] not in kept or change.path[1:]:
+            yield change
+            continue
+        left = tuple(m for m in change.modifications if not isinstance(m, Nullability) or not m.new)
+        if left:
+            yield replace(change, modifications=left)
 
 
 def _idle(live: Table, wanted: Wanted) -> Job:

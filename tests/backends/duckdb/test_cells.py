@@ -542,6 +542,28 @@ def test_primary_key_comes_natively_and_changes_by_rewrite(world: World) -> None
     assert rung(world.apply(want(ID, Column("c", INT)))) is Rung.REWRITE
 
 
+@pytest.mark.parametrize("declared", ["id", "ID", "number"])
+def test_an_undeclared_primary_key_that_stays_keeps_its_columns_required(
+    world: World, declared: str
+) -> None:
+    filled(world, "id INT PRIMARY KEY, c INT", "(1, 2)")
+    hints = {("number",): Hint(renamed_from="id")} if declared == "number" else None
+    wanted = want(Column(declared, INT), Column("c", INT), NOTE, hints=hints)
+    plan = world.apply(wanted, Policy())
+    assert "F103" in [f.code for f in plan.findings]
+    assert rung(plan) is Rung.METADATA
+    live = world.live()
+    assert live is not None
+    assert len(live.primary_key) == 1
+    assert [c.nullable for c in live.columns] == [False, True, True]
+    done = plan.renames
+    assert rung(world.apply(wanted, EVERYTHING, done)) is Rung.REWRITE
+    live = world.live()
+    assert live is not None
+    assert live.primary_key == ()
+    assert [c.nullable for c in live.columns] == [True, True, True]
+
+
 def test_a_primary_key_over_duplicates_or_nulls_is_blocked(world: World) -> None:
     filled(world, "id INT, c INT", "(1, 1)", "(1, 2)", "(NULL, 3)", "(4, 4)")
     plan = world.plan(
