@@ -13,6 +13,7 @@ from backends.duckdb.world import REORDER, T, World, want
 from instar.backends.base import Outcome, RunContext
 from instar.backends.duckdb.backend import open_duckdb
 from instar.backends.duckdb.content import content_sql
+from instar.backends.sql import quote_double
 from instar.core.plan import TablePlan
 from instar.core.schema import Check, Hint, Table, TableName, Wanted
 from instar.core.types import Column, Integer, String, struct
@@ -264,3 +265,22 @@ def test_killed_around_the_commit_the_file_is_whole(
     assert found == [(1000, 499500, 1000)]
     assert backend._ask("SELECT index_name FROM duckdb_indexes()") == [("by_note",)]
     backend.close()
+
+
+@pytest.mark.parametrize("odd", ['a"b', "it's", "a.b", "plain"])
+def test_an_old_table_is_counted_whatever_its_name(tmp_path: Path, odd: str) -> None:
+    made = World(duckdb.connect(str(tmp_path / "names.duckdb")))
+    table, old = TableName(odd, odd), TableName(odd, f"{odd}__instar_old_1")
+    schema, name = quote_double(old.schema), quote_double(old.name)
+    made.sql(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.{quote_double(odd)} (id INT)")
+    made.sql(f"CREATE TABLE {schema}.{name} AS SELECT i AS id FROM range(5000) AS r (i)")
+    made.sql("CHECKPOINT")
+    keeper = made.backend.keeper()
+    copies = keeper.copies(odd, [table])
+    assert [(c.table, c.name) for c in copies] == [(table, old)]
+    cost = keeper.counted(copies[0])
+    assert cost.rows == 5000
+    # The engine has no way to ask for the size of a table with a double quote in its name.
+    assert (cost.bytes is None) is ('"' in odd)
+    made.backend.close()
+    made.connection.close()

@@ -13,6 +13,7 @@ from instar.backends.keeping import Copy, TableKeeper
 from instar.backends.sql import qualified, quote_double
 from instar.core.plan import Cost, Step
 from instar.core.schema import Constraint, Table, TableName
+from instar.errors import EngineError
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
@@ -52,8 +53,16 @@ class DuckDBKeeper(TableKeeper):
         return f"ALTER TABLE {qualified(old)} RENAME TO {quote_double(new.name)}"
 
     def counted(self, copy: Copy) -> Cost:
-        size = self._ask(_BLOCKS, qualified(copy.name))[0][0]
-        return Cost(rows=self.rows(copy.name), bytes=size or None)
+        return Cost(rows=self.rows(copy.name), bytes=self._size(copy.name))
+
+    def _size(self, name: TableName) -> int | None:
+        """None where DuckDB cannot say: its pragma reads names by rules that know no quote in them."""
+        if '"' in name.schema + name.name:
+            return None
+        try:
+            return self._ask(_BLOCKS, qualified(name))[0][0] or None
+        except EngineError:
+            return None
 
     def revert_sql(self, copy: Copy, live: Table, old: Table, aside: TableName) -> Sequence[str]:
         """An index forbids the rename of its table: they move to the old one, where it has the columns."""
