@@ -7,7 +7,7 @@ import pytest
 from backends.duckdb.world import World, rung, want
 from instar.core.plan import Rung
 from instar.core.schema import Hint
-from instar.core.types import Column, Integer, String, array, map_of, struct
+from instar.core.types import Binary, Column, Integer, String, array, map_of, struct
 
 INT, TEXT = Integer(32), String()
 ID, A = Column("id", INT), Column("a", INT)
@@ -66,16 +66,19 @@ def test_a_lambda_in_a_change_of_type_and_in_a_fill(world: World) -> None:
     assert rows(world) == [(1, 2, "2!"), (2, 3, "3")]
 
 
-def test_a_field_of_an_element_is_filled_from_a_column(world: World) -> None:
+@pytest.mark.parametrize(("many", "by_key"), [("l", "m"), ("L", "M")])
+def test_a_field_of_an_element_is_filled_from_a_column(
+    world: World, many: str, by_key: str
+) -> None:
     world.sql("CREATE TABLE t (id INT, l STRUCT(x INT)[], m MAP(VARCHAR, STRUCT(x INT)))")
     world.sql("INSERT INTO t VALUES (1, [{'x': 5}], MAP {'k': {'x': 6}})")
     world.sql("INSERT INTO t VALUES (2, [{'x': 7}, NULL], NULL)")
     inner = struct(Column("x", INT), Column("z", INT))
     hints = {
-        ("l", "element", "z"): Hint(default="id"),
-        ("m", "value", "z"): Hint(using="id * 10"),
+        (many, "element", "z"): Hint(default="id"),
+        (by_key, "value", "z"): Hint(using="id * 10"),
     }
-    columns = (ID, Column("l", array(inner)), Column("m", map_of(TEXT, inner)))
+    columns = (ID, Column(many, array(inner)), Column(by_key, map_of(TEXT, inner)))
     assert rung(world.apply(want(*columns, hints=hints))) is Rung.REWRITE
     assert rows(world) == [
         (1, [{"x": 5, "z": 1}], {"k": {"x": 6, "z": 10}}),
@@ -89,3 +92,39 @@ def test_a_field_of_a_struct_is_filled_from_a_column_in_place(world: World) -> N
     hints = {("s", "z"): Hint(default="id")}
     assert rung(world.apply(want(ID, Column("s", inner), hints=hints))) is Rung.STEPS
     assert rows(world) == [(4, {"x": 5, "z": 4})]
+
+
+def test_bytes_become_text_at_every_depth(world: World) -> None:
+    world.sql("CREATE TABLE t (id INT, b BLOB, l BLOB[], s STRUCT(x BLOB), m MAP(BLOB, BLOB))")
+    value = "encode('é\\x')"
+    world.sql(
+        f"INSERT INTO t VALUES (1, {value}, [{value}, NULL], {{'x': {value}}}, "
+        f"MAP {{{value}: {value}}}), (2, NULL, NULL, NULL, NULL)"
+    )
+    for name, type_ in {
+        "b": TEXT,
+        "l": array(TEXT),
+        "s": struct(Column("x", TEXT)),
+        "m": map_of(TEXT, TEXT),
+    }.items():
+        live = world.live()
+        assert live is not None
+        columns = [Column(c.name, type_) if c.name == name else c for c in live.columns]
+        assert rung(world.apply(want(*columns))) is Rung.REWRITE
+    text = "é\\x"
+    assert rows(world) == [
+        (1, text, [text, None], {"x": text}, {text: text}),
+        (2, None, None, None, None),
+    ]
+
+
+def test_an_expression_that_gives_bytes_becomes_text(world: World) -> None:
+    world.sql("CREATE TABLE t (id INT, b BLOB); INSERT INTO t VALUES (1, encode('é'))")
+    columns = (ID, Column("b", Binary()), Column("n", TEXT))
+    world.apply(want(*columns, hints={("n",): Hint(using="b")}))
+    assert world.sql("SELECT n FROM t") == [("é",)]
+
+
+def test_bytes_that_are_no_text_block_the_plan(world: World) -> None:
+    world.sql(r"CREATE TABLE t (id INT, b BLOB); INSERT INTO t VALUES (1, '\xFF'::BLOB)")
+    assert world.plan(want(ID, Column("b", TEXT))).blocked

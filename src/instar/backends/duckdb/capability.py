@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from instar.backends.duckdb.facts import Facts, facts_of
 from instar.backends.duckdb.folding import fold
-from instar.backends.duckdb.spelling import BadExpression, Expression, spelled
+from instar.backends.duckdb.spelling import BadExpression, Expression, bound_type, spelled
 from instar.core.changes import (
     AddColumn,
     Change,
@@ -29,9 +29,10 @@ from instar.core.changes import (
     TypeChange,
     kind,
 )
+from instar.core.matching import folded
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Check, Hint, Table, Unique, Wanted
-from instar.core.types import Array, Map, Path, bare, path_text
+from instar.core.types import Array, Binary, Map, Path, String, bare, path_text, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,19 @@ def _subquery(case: Case) -> bool:
     return any(e.has_subquery for e in case.expressions())
 
 
+def _decodes(case: Case) -> bool:
+    """Bytes become text: that is tried by TRY, which ALTER … USING does not bind."""
+    change = case.modification
+    if isinstance(change, TypeChange) and not case.hint.using:
+        return isinstance(change.old, Binary) and isinstance(change.new, String)
+    path = folded(getattr(case.change, "path", ()), fold)
+    target = [c.type for here, c in walk(case.wanted.table.columns) if folded(here, fold) == path]
+    if not any(isinstance(type_, String) for type_ in target):
+        return False
+    types = (bound_type(e.text, case.live.columns) for e in case.expressions())
+    return any(isinstance(type_, Binary) for type_ in types)
+
+
 def _in_lambda(case: Case) -> bool:
     """An expression reads a column from within a lambda: its own, or the one around an element."""
     expressions = list(case.expressions())
@@ -173,8 +187,9 @@ def _in_lambda(case: Case) -> bool:
 
 def _in_collection(table: Table, path: Path) -> bool:
     """The path leads through an array or a map."""
-    above = (table.column(path[:depth]) for depth in range(1, len(path)))
-    return any(c is not None and isinstance(c.type, Array | Map) for c in above)
+    above = {folded(path[:depth], fold) for depth in range(1, len(path))}
+    found = (c for here, c in walk(table.columns) if folded(here, fold) in above)
+    return any(isinstance(c.type, Array | Map) for c in found)
 
 
 def _reads_changing(case: Case) -> bool:
@@ -226,6 +241,7 @@ class Row:
     why: str = ""
 
 
+_DECODES = Row(_decodes, Rung.REWRITE, "bytes are read as text in a copy only")
 _LAMBDA = Row(
     _in_lambda,
     Rung.REWRITE,
@@ -249,6 +265,7 @@ _ALTER_ROOT = (
     Row(_feeds_generated, Rung.REWRITE, "a generated column is computed from '{root}'"),
     Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
     _LAMBDA,
+    _DECODES,
     Row(_reads_changing, Rung.REWRITE, "an expression reads a column that changes its type too"),
     _UNIQUE_INDEX,
     Row(_always, Rung.STEPS, "DuckDB writes the whole column '{root}' again"),
@@ -265,6 +282,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         ),
         Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
         _LAMBDA,
+        _DECODES,
         Row(
             lambda c: _unique_index(c) and (_required(c) or _reads_columns(c)),
             _UNIQUE_INDEX.rung,
@@ -312,7 +330,10 @@ TABLE: dict[str, tuple[Row, ...]] = {
             "'{root}' has a collation, is in an index or feeds a generated column",
         ),
         Row(
-            lambda c: _gets_null_fill(c) and (_subquery(c) or _in_lambda(c) or _reads_changing(c)),
+            lambda c: (
+                _gets_null_fill(c)
+                and (_subquery(c) or _in_lambda(c) or _decodes(c) or _reads_changing(c))
+            ),
             Rung.REWRITE,
             "its _default reads more than a column that stays as it is",
         ),
