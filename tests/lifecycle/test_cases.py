@@ -21,7 +21,8 @@ def findings(plan: TablePlan) -> list[str]:
     for finding in plan.findings:
         if finding.severity.value == "error":
             rows = "; ".join(" ".join(f"{k}={v}" for k, v in w.items()) for w in finding.witnesses)
-            said.append(f"{finding.code} {finding.count} rows: {rows}")
+            counted = f" {finding.count} rows: {rows}" if finding.count is not None else ""
+            said.append(finding.code + counted)
     return said
 
 
