@@ -128,3 +128,40 @@ def test_an_expression_that_gives_bytes_becomes_text(world: World) -> None:
 def test_bytes_that_are_no_text_block_the_plan(world: World) -> None:
     world.sql(r"CREATE TABLE t (id INT, b BLOB); INSERT INTO t VALUES (1, '\xFF'::BLOB)")
     assert world.plan(want(ID, Column("b", TEXT))).blocked
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        ("sum(a) OVER ()", [5, 5]),
+        ("row_number() OVER (ORDER BY a DESC)", [2, 1]),
+        ("TRY(CAST(CASE WHEN a > 2 THEN 'x' ELSE '8' END AS INTEGER))", [8, None]),
+        ("a + (SELECT max(x) FROM (VALUES (1), (7)) AS v (x))", [9, 10]),
+        ("a + (SELECT unnest([7]))", [9, 10]),
+        ("list_sum([a, id])", [3, 5]),
+    ],
+)
+def test_what_select_computes_for_a_row(two_rows: World, sql: str, values: list[object]) -> None:
+    two_rows.apply(want(ID, A, Column("n", INT), hints={("n",): Hint(using=sql)}))
+    assert [row[2] for row in rows(two_rows)] == values
+
+
+@pytest.mark.parametrize("sql", ["unnest([1, 2])", "sum(a)", "a + count(*)", "Max(a) - 1"])
+@pytest.mark.parametrize("key", ["using", "default"])
+def test_what_is_no_value_of_one_row_is_refused(two_rows: World, key: str, sql: str) -> None:
+    plan = two_rows.plan(want(ID, A, Column("n", INT), hints={("n",): Hint(**{key: sql})}))
+    assert plan.blocked
+    assert [f.code for f in plan.findings] == ["F606"]
+
+
+def test_a_window_inside_an_array_is_refused(world: World) -> None:
+    world.sql("CREATE TABLE t (id INT, l STRUCT(x INT)[], s STRUCT(x INT))")
+    world.sql("INSERT INTO t VALUES (1, [{'x': 1}], {'x': 1}), (2, [{'x': 1}], {'x': 1})")
+    old, new = struct(Column("x", INT)), struct(Column("x", INT), Column("z", INT))
+    window = Hint(default="sum(id) OVER ()")
+    inside = want(
+        ID, Column("l", array(new)), Column("s", old), hints={("l", "element", "z"): window}
+    )
+    assert [f.code for f in world.plan(inside).findings] == ["F606"]
+    world.apply(want(ID, Column("l", array(old)), Column("s", new), hints={("s", "z"): window}))
+    assert world.sql("SELECT s.z FROM t") == [(3,), (3,)]

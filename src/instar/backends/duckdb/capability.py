@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from instar.backends.duckdb.facts import Facts, facts_of
-from instar.backends.duckdb.folding import fold
+from instar.backends.duckdb.folding import fold, in_collection
 from instar.backends.duckdb.spelling import BadExpression, Expression, bound_type, spelled
 from instar.core.changes import (
     AddColumn,
@@ -32,7 +32,7 @@ from instar.core.changes import (
 from instar.core.matching import folded
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Check, Hint, Table, Unique, Wanted
-from instar.core.types import Array, Binary, Map, Path, String, bare, path_text, walk
+from instar.core.types import Binary, String, bare, path_text, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,8 @@ def _reads_columns(case: Case) -> bool:
     return any(e.columns for e in case.expressions())
 
 
-def _subquery(case: Case) -> bool:
-    return any(e.has_subquery for e in case.expressions())
+def _copy_only(case: Case) -> bool:
+    return any(e.has_subquery or e.has_window or e.has_try for e in case.expressions())
 
 
 def _decodes(case: Case) -> bool:
@@ -182,14 +182,7 @@ def _in_lambda(case: Case) -> bool:
     if any(e.captures for e in expressions):
         return True
     path = getattr(case.change, "path", ())
-    return any(e.columns for e in expressions) and _in_collection(case.wanted.table, path)
-
-
-def _in_collection(table: Table, path: Path) -> bool:
-    """The path leads through an array or a map."""
-    above = {folded(path[:depth], fold) for depth in range(1, len(path))}
-    found = (c for here, c in walk(table.columns) if folded(here, fold) in above)
-    return any(isinstance(c.type, Array | Map) for c in found)
+    return any(e.columns for e in expressions) and in_collection(case.wanted.table.columns, path)
 
 
 def _reads_changing(case: Case) -> bool:
@@ -241,6 +234,11 @@ class Row:
     why: str = ""
 
 
+_COPY_ONLY = Row(
+    _copy_only,
+    Rung.REWRITE,
+    "an expression with a subquery, a window function or TRY is computed in a copy only",
+)
 _DECODES = Row(_decodes, Rung.REWRITE, "bytes are read as text in a copy only")
 _LAMBDA = Row(
     _in_lambda,
@@ -263,7 +261,7 @@ _ALTER_ROOT = (
     Row(_in_check, Rung.REWRITE, "a CHECK names '{root}', and DuckDB cannot drop or change it"),
     Row(_in_index, Rung.REWRITE, "'{root}' is in an index, which goes only in its own transaction"),
     Row(_feeds_generated, Rung.REWRITE, "a generated column is computed from '{root}'"),
-    Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
+    _COPY_ONLY,
     _LAMBDA,
     _DECODES,
     Row(_reads_changing, Rung.REWRITE, "an expression reads a column that changes its type too"),
@@ -280,7 +278,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
             Rung.NEVER,
             "other tables refer to it by a foreign key: {referenced}",
         ),
-        Row(_subquery, Rung.REWRITE, "an expression with a subquery is computed in a copy only"),
+        _COPY_ONLY,
         _LAMBDA,
         _DECODES,
         Row(
@@ -332,7 +330,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row(
             lambda c: (
                 _gets_null_fill(c)
-                and (_subquery(c) or _in_lambda(c) or _decodes(c) or _reads_changing(c))
+                and (_copy_only(c) or _in_lambda(c) or _decodes(c) or _reads_changing(c))
             ),
             Rung.REWRITE,
             "its _default reads more than a column that stays as it is",

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
-from instar.backends.duckdb.folding import fold
+from instar.backends.duckdb.folding import fold, in_collection
 from instar.backends.duckdb.inspect import default_text
 from instar.backends.duckdb.spelling import (
     BadExpression,
+    Expression,
     binding_problem,
     canonical_type,
     check_problem,
     default_problem,
+    foreign_functions,
     safe_text,
     spelled,
     volatile_functions,
@@ -187,6 +189,9 @@ class _Normalizer:
         except BadExpression as error:
             self.bad(what, sql, str(error), path)
             return "NULL"
+        if why := _not_of_a_row(expression, path, rows):
+            self.bad(what, sql, why, path)
+            return "NULL"
         if volatile := volatile_functions(expression):
             words = f"{what} answers differently each time: {', '.join(sorted(volatile))}"
             self.say("F607", Severity.ERROR, words, path, "Use a repeatable expression.")
@@ -196,6 +201,15 @@ class _Normalizer:
             self.bad(what, sql, problem, path)
             return "NULL"
         return text
+
+
+def _not_of_a_row(expression: Expression, path: Path, rows: tuple[Column, ...]) -> str | None:
+    """Why it does not give each row one value."""
+    if foreign := foreign_functions(expression):
+        return f"{', '.join(sorted(foreign))} does not give one value for each row"
+    if expression.has_window and in_collection(rows, path):
+        return "a window function cannot stand inside an array or a map"
+    return None
 
 
 def _settled(path: Path, table: Table, live: Table) -> bool:

@@ -17,7 +17,7 @@ import duckdb
 
 from instar.backends.duckdb.binding import bound
 from instar.backends.duckdb.folding import fold
-from instar.backends.duckdb.traits import Node, captures, nodes
+from instar.backends.duckdb.traits import Node, called, captures, nodes, tries, windows
 from instar.backends.duckdb.types import parse_type, type_sql
 from instar.backends.sql import literal, quote_double
 from instar.core.types import Column, Type
@@ -92,6 +92,10 @@ class Expression:
     functions: frozenset[str]
     has_subquery: bool
     captures: bool
+    has_window: bool
+    has_try: bool
+    called: frozenset[str]
+    """The functions outside subqueries; `functions` are all of them."""
 
 
 def spelled(
@@ -114,7 +118,7 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
 
 def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> Expression:
     tree = json.loads(_parsed(sql))
-    captured = captures(tree)
+    traits = captures(tree), windows(tree), tries(tree), called(tree)
     known = {fold(name): name for name in names}
     marks: dict[str, str] = {}
     columns: set[str] = set()
@@ -134,7 +138,7 @@ def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> 
     text = text.removeprefix("SELECT ")
     for mark in reversed(marks):
         text = text.replace(mark, marks[mark])
-    return Expression(text, frozenset(columns), frozenset(functions), has_subquery, captured)
+    return Expression(text, frozenset(columns), frozenset(functions), has_subquery, *traits)
 
 
 def _path(name: str, fields: list[str]) -> str:
@@ -162,6 +166,21 @@ def _volatile() -> frozenset[str]:
 def volatile_functions(expression: Expression) -> frozenset[str]:
     """Functions that answer differently on every call."""
     return expression.functions & _volatile()
+
+
+@lru_cache(maxsize=1)
+def _not_per_row() -> frozenset[str]:
+    """Functions that give one value for many rows, or many for one."""
+    rows = _ask(
+        "SELECT function_name FROM duckdb_functions() GROUP BY ALL "
+        "HAVING bool_and(function_type = 'aggregate')"
+    )
+    return frozenset(fold(str(row[0])) for row in rows) | {"unnest", "unlist"}
+
+
+def foreign_functions(expression: Expression) -> frozenset[str]:
+    """Functions that cannot stand in an expression of one row."""
+    return expression.called & _not_per_row()
 
 
 def bound_type(sql: str, columns: tuple[Column, ...]) -> Type | None:

@@ -53,3 +53,19 @@ def _free(value: object) -> set[str]:
         # `j -> '$.a'` is parsed as a lambda: what its body does not use may be a value.
         return (body - own) | (own - body)
     return set().union(*map(_free, value.values()))
+
+
+def windows(tree: object) -> bool:
+    """It looks at other rows, by a window function."""
+    return any(n.get("class") == "WINDOW" for n in nodes(tree, into_subqueries=False))
+
+
+def tries(tree: object) -> bool:
+    """It uses TRY, which does not bind in ALTER … USING."""
+    return any(n.get("type") == "OPERATOR_TRY" for n in nodes(tree))
+
+
+def called(tree: object) -> frozenset[str]:
+    """The functions that are called for the row itself, not inside a subquery."""
+    found = nodes(tree, into_subqueries=False)
+    return frozenset(fold(n["function_name"]) for n in found if n.get("class") == "FUNCTION")
