@@ -220,3 +220,12 @@ def test_nested_not_null_is_said_at_its_path(world: World) -> None:
     inner = Struct((Column("x", INT, nullable=False),))
     plan = world.plan(want(Column("s", inner)))
     assert [(f.code, f.path) for f in plan.findings] == [("F603", ("s", "x"))]
+
+
+@pytest.mark.parametrize("text", ["zq0zq", "zq0q", "zqz0q", "ZQ1Q", "zq", "zqzzq0q"])
+def test_a_literal_is_never_taken_for_a_name(text: str) -> None:
+    names = ("a", "b", "zq0zq", "zq1q")
+    found = spelled(f"a || '{text}' <> b", names)
+    assert found.text == f"""(("a" || '{text}') != "b")"""
+    renamed = spelled(f"a || zq0zq = '{text}'", names, {"a": "zq1zq", "zq0zq": "zq0q"})
+    assert renamed.text == f"""(("zq1zq" || "zq0q") = '{text}')"""

@@ -7,6 +7,7 @@ brought to one spelling: the parser's, with every column name quoted as the tabl
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -117,10 +118,12 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
 
 
 def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> Expression:
-    tree = json.loads(_parsed(sql))
+    parsed = _parsed(sql)
+    tree = json.loads(parsed)
     traits = captures(tree), windows(tree), tries(tree), called(tree)
     known = {fold(name): name for name in names}
-    marks: dict[str, str] = {}
+    marks: list[str] = []
+    stem = _unused(parsed)
     columns: set[str] = set()
     functions: set[str] = set()
     has_subquery = False
@@ -128,17 +131,24 @@ def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> 
         kind = node.get("class")
         if kind == "COLUMN_REF" and (name := known.get(fold(node["column_names"][0]))):
             columns.add(name)
-            mark = f"zq{len(marks)}zq"
-            marks[mark] = _path(renames.get(name, name), node["column_names"][1:])
-            node["column_names"] = [mark]
+            fields = node["column_names"][1:]
+            node["column_names"] = [f"{stem}{len(marks)}q"]
+            marks.append(_path(renames.get(name, name), fields))
         elif kind == "FUNCTION":
             functions.add(fold(node["function_name"]))
         has_subquery = has_subquery or kind == "SUBQUERY"
     text = str(_ask("SELECT json_deserialize_sql(?::JSON)", json.dumps(tree))[0][0])
     text = text.removeprefix("SELECT ")
-    for mark in reversed(marks):
-        text = text.replace(mark, marks[mark])
+    text = re.sub(rf"{stem}(\d+)q", lambda found: marks[int(found[1])], text)
     return Expression(text, frozenset(columns), frozenset(functions), has_subquery, *traits)
+
+
+def _unused(text: str) -> str:
+    """The start of a name that the text does not have, in any case: no literal is taken for a mark."""
+    taken, stem = fold(text), "zq"
+    while stem in taken:
+        stem += "z"
+    return stem
 
 
 def _path(name: str, fields: list[str]) -> str:
