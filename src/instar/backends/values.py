@@ -117,7 +117,7 @@ class ValueWriter:
 
     def fresh(self) -> str:
         self._count += 1
-        return f"x{self._count}"
+        return f"instar_x{self._count}"
 
 
 def broken_at(
