@@ -16,6 +16,7 @@ WORDS: Mapping[str, str] = {
     "rewrite": "the table is built anew and replaced",
     "never": "refused, with a finding",
     "not kept": "the engine does not keep it; a finding says so",
+    "nothing": "nothing to do: the engine never kept it",
 }
 
 
@@ -37,7 +38,7 @@ def matrix(format_: str = "text") -> str:
 def _text(data: Mapping[str, Any]) -> str:
     backends = list(data["engines"])
     wide = max(len(op) for op in data["operations"]) + 2
-    lines = [" " * wide + "".join(f"{b:<10}" for b in backends)]
+    lines = [(" " * wide + "".join(f"{b:<10}" for b in backends)).rstrip()]
     for operation, row in data["operations"].items():
         lines.append(
             f"{operation:<{wide}}" + "".join(f"{row[b]['rung']:<10}" for b in backends).rstrip()

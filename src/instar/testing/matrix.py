@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -275,15 +275,23 @@ def matrix_text(matrix: Matrix, versions: Mapping[str, str]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def probed(harnesses: Sequence[Harness]) -> Matrix:
-    """Every operation on every engine."""
-    result: dict[str, dict[str, Cell]] = {}
+Known = dict[str, dict[str, Cell]]
+
+
+def probed(
+    harnesses: Sequence[Harness], known: Known, seen: Callable[[str, str, Known], None]
+) -> Matrix:
+    """Every operation on every engine; `known` cells are not run again, `seen` hears of each new one."""
     for scenario in operations():
-        row = result.setdefault(scenario.name, {})
+        row = known.setdefault(scenario.name, {})
         for harness in harnesses:
+            backend = harness.backend.rules.name
+            if backend in row:
+                continue
             try:
-                row[harness.backend.rules.name] = probe(harness, scenario)
+                row[backend] = probe(harness, scenario)
             except NonConformance as error:
-                where = f"{harness.backend.rules.name}: {scenario.name}"
-                raise NonConformance(f"{where}: {error}") from error
-    return result
+                raise NonConformance(f"{backend}: {scenario.name}: {error}") from error
+            seen(scenario.name, backend, known)
+    order = [h.backend.rules.name for h in harnesses]
+    return {s.name: {b: known[s.name][b] for b in order} for s in operations()}

@@ -1,0 +1,1 @@
+"""The capability matrix: probed on the real engines, published, and held fresh."""
