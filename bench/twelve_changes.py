@@ -31,13 +31,13 @@ DUCK = """INSERT INTO main.t SELECT i, (i % 1000)::INT,
  CASE WHEN i % 10000 = 0 THEN 5000000000 + i ELSE i END,
  CASE WHEN i % 10000 = 0 THEN 'x' || i ELSE CAST(i AS VARCHAR) END,
  {'a': (i % 100)::INT, 'b': 'b' || (i % 7)}, [{'a': (i % 50)::INT}], MAP {'k': (i % 9)::INT}
- FROM range(1, %d) r(i)"""
-SPARK = """INSERT INTO spark_catalog.main.t SELECT id, CAST(id %% 1000 AS INT),
- CASE WHEN id %% 10000 = 0 THEN 5000000000 + id ELSE id END,
- CASE WHEN id %% 10000 = 0 THEN concat('x', id) ELSE CAST(id AS STRING) END,
- named_struct('a', CAST(id %% 100 AS INT), 'b', concat('b', id %% 7)),
- array(named_struct('a', CAST(id %% 50 AS INT))), map('k', CAST(id %% 9 AS INT))
- FROM range(1, %d)"""
+ FROM range(1, $END) r(i)"""
+SPARK = """INSERT INTO spark_catalog.main.t SELECT id, CAST(id % 1000 AS INT),
+ CASE WHEN id % 10000 = 0 THEN 5000000000 + id ELSE id END,
+ CASE WHEN id % 10000 = 0 THEN concat('x', id) ELSE CAST(id AS STRING) END,
+ named_struct('a', CAST(id % 100 AS INT), 'b', concat('b', id % 7)),
+ array(named_struct('a', CAST(id % 50 AS INT))), map('k', CAST(id % 9 AS INT))
+ FROM range(1, $END)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def duckdb_side(root: Path) -> None:
         write_manifest(root, "t", BASE)
         apply_now(root, "quick")
         with duckdb.connect(str(path)) as connection:
-            connection.execute(DUCK % (ROWS + 1))
+            connection.execute(DUCK.replace("$END", str(ROWS + 1)))
         print(f"twelve duckdb: {case.title:<30} {one(root, 'quick', case, count)}", flush=True)
 
 
@@ -156,7 +156,7 @@ def delta_side(root: Path) -> None:
             (root / ".instar/state.db").unlink(missing_ok=True)
             write_manifest(root, "t", BASE)
             apply_now(root, "dev")
-            handle.run(SPARK % (ROWS + 1))
+            handle.run(SPARK.replace("$END", str(ROWS + 1)))
             print(f"twelve delta:  {case.title:<30} {one(root, 'dev', case, count)}", flush=True)
 
 
