@@ -7,8 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
+
+# A busy machine is no failure, and a run can be repeated; INSTAR_FUZZ looks for new examples.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not os.environ.get("INSTAR_FUZZ"),
+    database=None,
+)
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")
