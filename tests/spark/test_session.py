@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -189,12 +188,11 @@ def test_token_over_tls_by_mistake_fails_within_seconds(
 
 
 def test_unreachable_and_malformed_addresses(tmp_path: Path) -> None:
-    began = time.monotonic()
+    """A client that retries for ever is ended by the suite's own limit for a test."""
     for url in ("sc://localhost:1", "sc://no-such-host.invalid:15002", "http://localhost"):
         with pytest.raises(EnvironmentProblem) as caught:
             open_session(SparkSettings(tmp_path, connect_url=url), note=print)
         assert caught.value.code == "E202"
-    assert time.monotonic() - began < 60
 
 
 def test_classic_session_beside_an_open_connect_session_is_refused(

@@ -119,7 +119,8 @@ class Keeper(ABC):
         raise _cannot_drop(copy)
 
     def mend_step(self, left: Leftover) -> Step:
-        raise NotImplementedError
+        """Finish or undo what a crash left; only called for what `leftovers` has named."""
+        raise AssertionError(f"{left} was not named by this keeper")
 
 
 class TableKeeper(Keeper):

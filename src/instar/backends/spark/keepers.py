@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -65,11 +66,13 @@ class SparkKeeper(RenamingKeeper):
         wish = self.marks(new).get(COPY_OF)
         return next((old for old in olds if self.identity(old) == wish), None)
 
+    @abstractmethod
     def marks(self, name: TableName) -> dict[str, str]:
-        raise NotImplementedError
+        """The properties that a copy carries about where it came from."""
 
+    @abstractmethod
     def identity(self, name: TableName) -> str:
-        raise NotImplementedError
+        """What tells this table from another one that had its name."""
 
 
 class IcebergKeeper(SparkKeeper):
