@@ -1,0 +1,384 @@
+"""Codes of errors of the environment and engine (E2xx), the state (E3xx), plan and apply (E4xx)."""
+
+from __future__ import annotations
+
+from instar.codes.doc import CodeDoc
+
+ERRORS: dict[str, CodeDoc] = {
+    # --- E2xx environment and engine ---
+    "E201": CodeDoc(
+        "Java is missing or too old",
+        "Spark runs on Java 17 or 21, and no such `java` was found.",
+        "Install a JDK 17 or 21 (Debian: openjdk-17-jre-headless) or set JAVA_HOME.",
+    ),
+    "E202": CodeDoc(
+        "Spark cannot be reached",
+        "Nothing answers at the environment's `connect_url` or `master`, or the address is malformed.",
+        "Check the address and that the server runs. With a token the client speaks TLS unless the"
+        " host is written `localhost`.",
+    ),
+    "E203": CodeDoc(
+        "The Spark server refused the token",
+        "The server asks for a token, and none or another one was given.",
+        "Put `;token=${NAME}` into `connect_url`, or set SPARK_CONNECT_AUTHENTICATE_TOKEN.",
+    ),
+    "E204": CodeDoc(
+        "The local Spark server did not start",
+        "The embedded Spark ended, or did not answer in time, while it was being started.",
+        "Read the log that the message names; too little memory and a folder that cannot be written"
+        " are the usual reasons.",
+    ),
+    "E205": CodeDoc(
+        "The local Spark server has other settings and is in use",
+        "A project has one local server; another command still uses the one that was started with"
+        " a different `conf` or other jars.",
+        "Wait for the other command to end; the server is then restarted with the new settings.",
+    ),
+    "E206": CodeDoc(
+        "The engine jars are missing",
+        "Delta and Iceberg need jars that are fetched once, and fetching failed or the named folder"
+        " lacks some.",
+        "Set INSTAR_MAVEN_REPOSITORY to a reachable Maven mirror, or INSTAR_JARS to a folder with"
+        " the jars.",
+    ),
+    "E207": CodeDoc(
+        "Two kinds of Spark in one process",
+        "PySpark holds either sessions over Spark Connect or a classic one on a `master`, not both.",
+        "Close the session of the other environment first, or use a process for each.",
+    ),
+    "E210": CodeDoc(
+        "Spark refused a statement",
+        "The statement is wrong, or failed while it ran; the message begins with Spark's own"
+        " error condition.",
+        "Look the condition up in Spark's documentation; nothing of the statement was kept unless"
+        " the message says so.",
+    ),
+    "E211": CodeDoc(
+        "The outcome of a statement is unknown",
+        "The connection to Spark broke while the statement ran; it may have been committed.",
+        "Run the command again: it looks at the table first and never repeats blindly.",
+    ),
+    "E212": CodeDoc(
+        "A Delta table without its log",
+        "The catalog names a Delta table, but no Delta log is in its folder: the files were removed, or"
+        " the table was never finished.",
+        "Drop the name from the catalog (DROP TABLE), or put the files back.",
+    ),
+    "E213": CodeDoc(
+        "A rewrite left no commit",
+        "Spark reported success, but the table's history does not show the commit of the rewrite.",
+        "Look with `instar plan` what is live; nothing is repeated without a look.",
+    ),
+    "E214": CodeDoc(
+        "A rewrite did not keep the rows",
+        "The count or the checksum of the rows differs between the version before the rewrite and the"
+        " one after it.",
+        "The version before was restored unless others wrote in between; report it with the message.",
+    ),
+    "E220": CodeDoc(
+        "DuckDB refused a statement",
+        "The statement failed; its whole transaction was rolled back, so that nothing of the step is"
+        " kept.",
+        "Read DuckDB's own words in the message, mend the cause and run the command again.",
+    ),
+    "E221": CodeDoc(
+        "Another connection wrote to the table",
+        "DuckDB lets one transaction change a table at a time; the step was rolled back and no row"
+        " of the other writer is lost.",
+        "Run the command again once the other writer is done.",
+    ),
+    "E222": CodeDoc(
+        "DuckDB does not understand a statement",
+        "An expression of the manifest names a column or a function that is not there.",
+        "Correct the expression that the message shows.",
+    ),
+    "E223": CodeDoc(
+        "Stopped while DuckDB was at work",
+        "The statement was interrupted and its transaction rolled back.",
+        "Run the command again; it begins where it was.",
+    ),
+    "E224": CodeDoc(
+        "A copied table differs from its source",
+        "After a rewrite's copy the rows were counted and their content compared, and they differ;"
+        " the transaction was rolled back.",
+        "The table is as it was. Report it with the plan as JSON.",
+    ),
+    "E225": CodeDoc(
+        "The database file is open in another process",
+        "DuckDB lets one process write to a database file.",
+        "Close the other program, or point the environment at another file.",
+    ),
+    "E226": CodeDoc(
+        "The database file cannot be opened",
+        "The path is wrong, not writable, no DuckDB database, or from a newer DuckDB.",
+        "Check the path and the version that wrote the file.",
+    ),
+    "E230": CodeDoc(
+        "The engine's driver is not installed",
+        "Drivers of engines that most projects do not use are left out of the plain installation.",
+        "Install it as the hint says, for example `pip install 'instar[snowflake]'`.",
+    ),
+    "E240": CodeDoc(
+        "Snowflake refused a statement",
+        "The message is Snowflake's own.",
+        "Look at the statement with `instar plan -v`, and at the rights of the role.",
+    ),
+    "E241": CodeDoc(
+        "Snowflake cannot be reached",
+        "No connection could be made with the options of the environment.",
+        "Look at account, user, role and warehouse, and where the secret comes from.",
+    ),
+    "E250": CodeDoc(
+        "A table is in the way",
+        "A rewrite builds its copy under a name of its own, and somebody else's table has it.",
+        "Rename or drop the table that the message names, then try again.",
+    ),
+    "E251": CodeDoc(
+        "PostgreSQL or Aurora DSQL cannot be reached",
+        "No connection could be made: the server is down, the address is wrong, or the user and password"
+        " are not accepted.",
+        "Look at `url`, or host, port, database and user, and where the password comes from.",
+    ),
+    "E252": CodeDoc(
+        "A privilege is missing",
+        "PostgreSQL lets only the owner of a table change it; a recreation also needs CREATE on its"
+        " schema.",
+        "Connect as the owner, or as a member of its role, and grant what the message names.",
+    ),
+    "E253": CodeDoc(
+        "A lock was not granted",
+        "Another transaction holds the table. Instar waits a few seconds and tries again some times, so"
+        " that nobody queues behind it for long; then it gives up.",
+        "End the transaction that holds it (pg_stat_activity, pg_locks), then run the command again.",
+    ),
+    "E254": CodeDoc(
+        "PostgreSQL or Aurora DSQL refused a statement",
+        "The statement failed; its transaction was rolled back. The message holds the SQLSTATE and"
+        " PostgreSQL's own words.",
+        "Mend the cause and run the command again.",
+    ),
+    "E255": CodeDoc(
+        "The PostgreSQL server is too old",
+        "Proofs need functions that came with PostgreSQL 16.",
+        "Upgrade the server.",
+    ),
+    "E256": CodeDoc(
+        "A recreated table differs from its source",
+        "Before the swap, counts and checksums of every chunk were compared, and some keys differ. The"
+        " copy was dropped; the table is as it was.",
+        "Report it with the plan as JSON.",
+    ),
+    "E257": CodeDoc(
+        "The connection to PostgreSQL or Aurora DSQL was lost",
+        "The server went away while a statement ran; it may have been committed.",
+        "Run the command again: it looks at the table first and never repeats blindly.",
+    ),
+    "E258": CodeDoc(
+        "An earlier recreation has not ended",
+        "The tables were swapped, but foreign keys may still wait for their validation.",
+        "Run `instar recover`, which finishes it.",
+    ),
+    "E259": CodeDoc(
+        "A table was written while it was copied",
+        "Aurora DSQL has nothing that would tell what writers do during a recreation, so they must stop."
+        " The table no longer is what was compared with the copy: it has its name back, with all that was"
+        " written, and the copy is dropped.",
+        "Stop the writers, then run `instar apply` again.",
+    ),
+    "E227": CodeDoc(
+        "Rows came after the plan that it would lose",
+        "The plan proved that every row survives; since then rows were written that would not. The"
+        " step was rolled back.",
+        "Plan again: the plan shows the rows.",
+    ),
+    "E228": CodeDoc(
+        "There is no room on the disk",
+        "The engine could not write: the disk, a quota or a limit on the size of files is used up. The"
+        " step was rolled back and the table is as it was.",
+        "Free some space (a rewrite needs as much again as the table has), then run the command again.",
+    ),
+    "E260": CodeDoc(
+        "The memory engine cannot evaluate an expression",
+        "Its evaluator knows plain columns, arithmetic, comparison, AND / OR / NOT, CASE, CAST and a"
+        " few text functions.",
+        "Write the expression with those, or use another engine.",
+    ),
+    "E261": CodeDoc(
+        "The memory engine refused a step",
+        "A row breaks what the table promises, or the table is not there.",
+        "Look at the rows that the message speaks of; nothing of the step was kept.",
+    ),
+    # --- E3xx state, lock, journal ---
+    "E301": CodeDoc(
+        "The state file is damaged or foreign",
+        "The file that `state` points at is no state file of Instar, or can no longer be read.",
+        "Point `state` at another file, or restore this one from a backup. Tables are not harmed.",
+    ),
+    "E302": CodeDoc(
+        "The state file is newer than this Instar",
+        "A newer Instar has written it, in a format that this one does not know.",
+        "Upgrade Instar; everybody who shares the state file needs the same format.",
+    ),
+    "E303": CodeDoc(
+        "The table is locked",
+        "Another process is changing the same table; the message says which one, where and since when.",
+        "Wait until it ends. The lock of a process that died is taken over: at once on the same"
+        " machine, else when its lease of 60 s runs out.",
+    ),
+    "E304": CodeDoc(
+        "A person must look at the table",
+        "A run was cut off, and the live table is neither as before the step nor as after it, or both"
+        " look the same. Instar does not guess.",
+        "Bring the table to one of the two states by hand and run `instar recover`; as a last resort"
+        " `instar recover --forget` drops the run, and the next plan starts from what is live.",
+    ),
+    "E305": CodeDoc(
+        "The state file cannot be written",
+        "Its folder does not exist and cannot be made, or permissions forbid writing.",
+        "Mend the permissions, or point `state` in instar.yml at another place.",
+    ),
+    "E306": CodeDoc(
+        "Writing the state file failed",
+        "The disk is full or broken. What was journalled before is kept, and nothing else was begun.",
+        "Free some space and run the command again; an unfinished run is resumed.",
+    ),
+    "E307": CodeDoc(
+        "The state file is busy",
+        "Another program has held a transaction open on it for longer than Instar waits.",
+        "End that program (a database browser, a backup) and run the command again.",
+    ),
+    "E308": CodeDoc(
+        "The lock was lost",
+        "The lease ran out while this process was stopped (a sleeping laptop, a paused container), and"
+        " another process took the table over.",
+        "Look with `instar plan`, then run the command again.",
+    ),
+    "E309": CodeDoc(
+        "An earlier run did not end",
+        "The journal has an unfinished run for this table; a new one on top of it would be a guess.",
+        "`instar apply` or `instar recover` finishes it first.",
+    ),
+    "E310": CodeDoc(
+        "The run was ended by somebody else",
+        "While this process worked, another one finished or forgot the same run.",
+        "Look with `instar history` and `instar plan`, then run the command again.",
+    ),
+    "E311": CodeDoc(
+        "`state` is no address of a state store",
+        "Only `sqlite:///path` is available; the path is relative to the project unless it begins with"
+        " another slash.",
+        "Write `state: sqlite:///.instar/state.db` in instar.yml.",
+    ),
+    # --- E4xx plan and apply ---
+    "E401": CodeDoc(
+        "The table has moved since it was planned",
+        "Between plan and apply somebody changed the live table; the message says what differs.",
+        "Plan again and look at the new plan. Nothing was touched.",
+    ),
+    "E402": CodeDoc(
+        "The table is not what the step promised",
+        "The engine accepted the statement, but the table was looked at afterwards and is not as it"
+        " should be; or somebody else changed it in the same moment.",
+        "Look with `instar plan` what is left; report it if the engine accepts and does nothing.",
+    ),
+    "E403": CodeDoc(
+        "A word is needed",
+        "Some step destroys, rewrites or cannot be undone, and nobody was there to say yes.",
+        "Answer the question, or pass --yes where nobody can be asked.",
+    ),
+    "E404": CodeDoc(
+        "The sealed plan no longer fits",
+        "A table, a manifest or the policy has moved since the plan was sealed.",
+        "Look at `instar plan` again and seal a new one.",
+    ),
+    "E405": CodeDoc(
+        "The plan is blocked",
+        "A finding of severity error stands in the way. Nothing was touched.",
+        "See the findings with `instar plan`, and `instar explain CODE` for each.",
+    ),
+    "E406": CodeDoc(
+        "Interrupted",
+        "The run was stopped by the user in the middle; the journal knows where.",
+        "Run `instar apply` to go on.",
+    ),
+    "E410": CodeDoc(
+        "The file is not a sealed plan",
+        "`apply FILE` takes what `plan --out FILE` wrote, and this is missing, damaged or of another"
+        " version.",
+        "Seal a plan with `instar plan --out FILE` and apply that file.",
+    ),
+    "E411": CodeDoc(
+        "The sealed plan is for something else",
+        "A sealed plan carries its project, environment and policy; the command line says otherwise.",
+        "Leave out --env, --column-conflict and --allow-*, or seal a new plan with them.",
+    ),
+    "E412": CodeDoc(
+        "The plan cannot be written",
+        "The file named by --out cannot be made or changed.",
+        "Name a file in a folder that exists and that you may write to.",
+    ),
+    "E413": CodeDoc(
+        "There is no such code",
+        "`explain` was given a code that Instar does not have.",
+        "`instar explain --all` lists every code.",
+    ),
+    "E440": CodeDoc(
+        "There is nothing to put back",
+        "The table has no old copy any more: `instar cleanup` dropped it, no rewrite made one, or the"
+        " engine has cleaned its history up.",
+        "`instar history` shows what was kept. Otherwise change the manifest and apply it.",
+    ),
+    "E441": CodeDoc(
+        "The old copy is not dropped",
+        "It is the only copy of the table that is left, or it is a version inside the table's history.",
+        "`instar recover` puts an only copy back; Delta's VACUUM takes versions.",
+    ),
+    "E442": CodeDoc(
+        "Several old copies, and nobody knows which is the newest",
+        "The state store that knew their age is lost, and their names do not tell it.",
+        "Say which one: `instar revert TABLE --to NAME`; or rename the right one back by hand.",
+    ),
+    "E443": CodeDoc(
+        "A table is named like an unfinished copy",
+        "It ends in `__instar_new`, but has not the mark of a copy that Instar made.",
+        "Look at it; rename it or drop it by hand.",
+    ),
+    "E444": CodeDoc(
+        "The tables of a revert are not where they should be",
+        "Of the table, its old copy and what is put aside, some were renamed or dropped by others.",
+        "Look at the tables that are named; bring them to their names, then run `instar recover`.",
+    ),
+    "E420": CodeDoc(
+        "A rewritten copy is not what it should be",
+        "Counts or checksums differ, or the table was altered or moved while it was being copied.",
+        "The table is as it was; the message says what is left beside it. Plan again.",
+    ),
+    # --- F1xx columns ---
+    "E430": CodeDoc(
+        "An incremental key is NULL or stands twice",
+        "New rows are matched by the key that the model names; without a value, or with two rows of one"
+        " key, nobody can say which row is meant. Nothing was written.",
+        "Filter such rows in the query, or choose another key.",
+    ),
+    "E431": CodeDoc(
+        "There is no run to resume",
+        "The last run of this environment ended well, or there was none.",
+        "Run without --resume.",
+    ),
+    "E432": CodeDoc(
+        "Nothing is selected",
+        "--select and --exclude take names, patterns, tag:, path: and state:changed, with + for what is"
+        " upstream or downstream.",
+        "Correct the name.",
+    ),
+    "E433": CodeDoc(
+        "The range of time cannot be used",
+        "--start and --end must be the beginnings of intervals of the model's granularity.",
+        "Name whole intervals.",
+    ),
+    "E434": CodeDoc(
+        "A table could not be brought to its plan during a run",
+        "It is gone, or a step of it failed.",
+        "Look with `instar plan`, then run again.",
+    ),
+}
