@@ -11,14 +11,13 @@ import duckdb
 import pytest
 
 from backends.duckdb.world import T, World, want
+from backends.world import INT
 from instar.backends.base import NotATable
 from instar.backends.duckdb.backend import DuckDBBackend, open_duckdb
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
-from instar.core.types import Column, Integer
+from instar.core.types import Column
 from instar.errors import EngineError, EnvironmentProblem, Interrupted
-
-INT = Integer(32)
 
 HOLD = """
 import duckdb, sys

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backends.duckdb.world import World, rung, want
+from backends.duckdb.world import World, want
+from backends.world import rung
 from instar.core.plan import Rung
 from instar.core.schema import Hint
 from instar.core.types import Binary, Column, Integer, String, array, map_of, struct

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from backends.duckdb.world import REORDER, World, want
+from backends.duckdb.world import World, want
+from backends.world import BIG, INT, REORDER
 from instar.backends.sql import quote_double
 from instar.core.schema import Check, Hint, Table, TableName, Unique
-from instar.core.types import Column, Integer, String, array, map_of, struct
-
-INT, BIG = Integer(32), Integer(64)
+from instar.core.types import Column, String, array, map_of, struct
 
 ODD = [
     'say "hi"',

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from backends.duckdb.world import World, want
+from backends.world import BIG, INT
 from instar.core.plan import TablePlan
 from instar.core.schema import Check, Hint, Unique
-from instar.core.types import Column, Decimal, Float, Integer, String, array, map_of, struct
+from instar.core.types import Column, Decimal, Float, String, array, map_of, struct
 
-INT, BIG = Integer(32), Integer(64)
 KEYED = Column("id", INT, nullable=False)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from backends.duckdb.world import REORDER, T, World, want
+from backends.duckdb.world import T, World, want
+from backends.world import REORDER
 from instar.backends.base import Outcome, RunContext
 from instar.backends.duckdb.backend import open_duckdb
 from instar.backends.duckdb.content import content_sql

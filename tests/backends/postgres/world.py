@@ -1,39 +1,30 @@
-"""A small world for tests: one schema of a real server, planned and applied the way Instar does it."""
+"""One schema of a real PostgreSQL server for tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import psycopg
 
-from instar.backends.base import RunContext, differences
+from backends.world import TableWorld
 from instar.backends.postgres.backend import PostgresBackend
 from instar.backends.postgres.session import Patience, Session
-from instar.core.matching import DoneRenames
-from instar.core.plan import Cost, Rung, TablePlan
-from instar.core.planner import draft, finish
-from instar.core.policy import ColumnConflict, Policy
-from instar.core.schema import Hint, Table, TableName, Wanted
-from instar.core.types import Column, Path
+from instar.core.schema import TableName
 
-EVERYTHING = Policy(ColumnConflict.DROP, allow_column_removal=True, allow_rewrite=True)
-REORDER = Policy(ColumnConflict.REORDER, allow_rewrite=True)
 QUICK = Patience(lock_timeout=0.5, attempts=3, batch=100)
 
 
-class World:
-    def __init__(self, url: str, patience: Patience = QUICK) -> None:
-        self.url = url
+class SchemaWorld(TableWorld):
+    """A client of a server, in a schema of its own."""
+
+    def __init__(self, url: str) -> None:
         self.connection = psycopg.connect(url, autocommit=True, prepare_threshold=None)
-        self.backend = PostgresBackend(Session(url, patience))
         self.schema = "public"
 
     def enter(self, schema: str) -> None:
         self.schema = schema
         self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         self.connection.execute(f"SET search_path = {schema}")
-        self.connection.execute("SET TimeZone = 'UTC'")
 
     def close(self) -> None:
         self.backend.close()
@@ -47,53 +38,15 @@ class World:
         cursor = self.connection.execute(text, values)
         return cursor.fetchall() if cursor.description else []
 
-    def live(self, name: TableName | None = None) -> Table | None:
-        place = name or self.t
-        found = self.backend.inspect([place]).get(place)
-        assert found is None or isinstance(found, Table)
-        return found
 
-    def want(
-        self, *columns: Column, hints: Mapping[Path, Hint] | None = None, **rest: Any
-    ) -> Wanted:
-        return Wanted(Table(self.t, columns, **rest), hints or {})
+class World(SchemaWorld):
+    backend: PostgresBackend
 
-    def plan(
-        self, wanted: Wanted, policy: Policy = EVERYTHING, done: DoneRenames = frozenset()
-    ) -> TablePlan:
-        name = wanted.table.name
-        sketch = draft(wanted, self.live(name), self.backend.rules, policy, done)
-        results = self.backend.prove(sketch.job, sketch.proofs) if sketch.provable else ()
-        cost = self.backend.measure([name]).get(name, Cost())
-        return finish(sketch, tuple(results), cost, self.backend.rules)
+    def __init__(self, url: str, patience: Patience = QUICK) -> None:
+        super().__init__(url)
+        self.url = url
+        self.backend = PostgresBackend(Session(url, patience))
 
-    def apply(
-        self, wanted: Wanted, policy: Policy = EVERYTHING, done: DoneRenames = frozenset()
-    ) -> TablePlan:
-        """Plan, run, and hold the engine to the plan: the target is there and nothing is left."""
-        plan = self.plan(wanted, policy, done)
-        assert not plan.blocked, [f"{f.code} {f.message}" for f in plan.findings]
-        self.run(plan)
-        live = self.live(wanted.table.name)
-        assert live is not None
-        assert plan.target is not None
-        assert differences(live, plan.target) == ()
-        again = self.plan(wanted, policy, done | plan.renames)
-        assert again.steps == (), [step.sql for step in again.steps]
-        return plan
-
-    def run(
-        self, plan: TablePlan, failpoint: Callable[[str], None] = lambda _: None
-    ) -> dict[str, str]:
-        memo: dict[str, str] = {}
-        for step in plan.steps:
-            self.backend.run(step, RunContext(memo, lambda *_: None, failpoint))
-            live = self.live(step.after.name)
-            assert live is not None
-            assert differences(live, step.after) == (), step.title
-        return memo
-
-
-def rung(plan: TablePlan) -> Rung:
-    """The rung that the plan takes."""
-    return max((step.rung for step in plan.steps), key=lambda r: r.height)
+    def enter(self, schema: str) -> None:
+        super().enter(schema)
+        self.connection.execute("SET TimeZone = 'UTC'")

@@ -19,6 +19,7 @@ from instar.backends.duckdb.prove import prove
 from instar.backends.duckdb.replay import is_stuck, replay, shorten
 from instar.backends.duckdb.rewrite import OLD, run_rewrite
 from instar.backends.duckdb.rules import DuckDBRules
+from instar.backends.duckdb.views import broken_views
 from instar.core.checks import Proof, ProofResult
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
@@ -35,11 +36,15 @@ WHERE NOT internal AND database_name = current_database()
 AND list_contains(?::VARCHAR[], {fold_sql("schema_name")})"""
 
 
+ROWS_ONLY = "build"
+"""The kind of a step that alters nothing: its log is replayed without trouble and may stay."""
+
+
 class DuckDBBackend(Backend):
     """Works on cursors of its own, in UTC, and leaves the given connection as it is."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.rules = DuckDBRules()
+        self.rules = DuckDBRules(self._unbound)
         self._connection = connection
         self._cursor = _utc(connection.cursor())
         self._outside = _utc(connection.cursor())
@@ -59,6 +64,9 @@ class DuckDBBackend(Backend):
 
     def keeper(self) -> DuckDBKeeper:
         return DuckDBKeeper(self, self._ask)
+
+    def broken_views(self, target: Table) -> Mapping[TableName, str]:
+        return broken_views(self._ask, target)
 
     def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
         schemas = sorted({fold(name.schema) for name in names})
@@ -83,7 +91,8 @@ class DuckDBBackend(Backend):
             self._rollback()
             raise
         context.failpoint("committed")
-        shorten(self._cursor)
+        if step.kind != ROWS_ONLY:
+            shorten(self._cursor)
 
     def _statements(self, step: Step, context: RunContext) -> None:
         count = 0
@@ -119,9 +128,10 @@ class DuckDBBackend(Backend):
         """A rewrite puts the old table aside in its own transaction; after a swap the values tell."""
         if BEFORE in step.data:
             return self._swapped(step, memo)
-        if "recipe" not in step.data:
+        kept = memo.get("kept", step.data.get("kept", ""))
+        if "recipe" not in step.data and not kept:
             return super().outcome(step, before, memo)
-        aside = TableName(step.after.name.schema, memo.get("kept", ""))
+        aside = TableName(step.after.name.schema, kept)
         return Outcome.DONE if self.inspect([aside]) else Outcome.NOT_DONE
 
     def _swapped(self, step: Step, memo: Mapping[str, str]) -> Outcome:
@@ -131,8 +141,20 @@ class DuckDBBackend(Backend):
         told = {memo[BEFORE]: Outcome.NOT_DONE, memo[AFTER]: Outcome.DONE}
         return told.get(now, Outcome.UNCLEAR)
 
+    def _unbound(self, sql: str) -> str | None:
+        """Why the database does not understand an expression without columns; it is not run."""
+        try:
+            self._outside.execute(f"DESCRIBE SELECT ({sql})").fetchall()
+        except duckdb.Error as error:
+            return str(error).splitlines()[0]
+        return None
+
     def _content(self, sql: str) -> str:
         return " ".join(str(part) for part in self._ask(sql)[0])
+
+    def beside(self) -> duckdb.DuckDBPyConnection:
+        """A cursor of its own on the same database; the caller closes it."""
+        return _utc(self._connection.cursor())
 
     def interrupt(self) -> None:
         self._cursor.interrupt()

@@ -6,6 +6,8 @@ import duckdb
 
 from instar.errors import EngineError, EnvironmentProblem, InstarError, Interrupted
 
+_NO_ROOM = ("No space left on device", "File too large", "Disk quota exceeded")
+
 
 def translated(error: duckdb.Error, statement: str) -> InstarError:
     """The coded error for a statement that failed; its transaction has been rolled back."""
@@ -24,6 +26,12 @@ def translated(error: duckdb.Error, statement: str) -> InstarError:
             f"DuckDB does not understand a statement: {text}\n  in: {statement}",
             hint="Look at the expressions of the manifest: their columns and functions.",
         )
+    if isinstance(error, duckdb.IOException) and any(sign in text for sign in _NO_ROOM):
+        return EngineError(
+            "E228",
+            f"there is no room on the disk: {text.splitlines()[0]}",
+            hint="Nothing of the step is kept. Free some space, then run the command again.",
+        )
     return EngineError("E220", f"DuckDB refused a statement: {text}\n  in: {statement}")
 
 
@@ -36,8 +44,9 @@ def not_opened(error: duckdb.Error, path: str) -> EnvironmentProblem:
             f"the database {path} is open in another process",
             hint="Close the other program; DuckDB lets one process write to a file.",
         )
+    hint = "Check the path, and that this DuckDB can read the file's version."
+    if "Permission denied" in text:
+        hint = "The file may not be written: mend its permissions, or those of its folder."
     return EnvironmentProblem(
-        "E226",
-        f"the database {path} cannot be opened: {text}",
-        hint="Check the path, and that this DuckDB can read the file's version.",
+        "E226", f"the database {path} cannot be opened: {text.splitlines()[0]}", hint=hint
     )

@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from instar.backends.duckdb.spelling import BadExpression, spelled
-from instar.backends.sql import quote_double
-from instar.core.schema import Table
+from instar.backends.duckdb.spelling import spelled
+from instar.backends.parsing import BadExpression
+from instar.backends.sql import qualified, quote_double
+from instar.core.plan import Rung
+from instar.core.schema import Table, TableName
 
 _INDEX = re.compile(
     r'CREATE (UNIQUE )?INDEX (?:"(?:[^"]|"")*"|\w+) ON (?:(?:"(?:[^"]|"")*"|\w+)\.)*'
@@ -59,6 +61,14 @@ class Facts:
     referenced_by: tuple[str, ...] = ()
     collations: tuple[tuple[str, str], ...] = ()
 
+    def drop_indexes(self, name: TableName) -> tuple[str, ...]:
+        """DuckDB aborts at COMMIT when an index goes that it has only read from disk: a DELETE binds them."""
+        if not self.indexes:
+            return ()
+        schema = quote_double(name.schema)
+        drops = (f"DROP INDEX {schema}.{quote_double(i.name)}" for i in self.indexes)
+        return (f"DELETE FROM {qualified(name)} WHERE FALSE", *drops)
+
     @property
     def bound(self) -> str | None:
         """Why the table cannot be copied and renamed, if so."""
@@ -75,6 +85,15 @@ class Facts:
         return (
             f"the index {', '.join(odd)} cannot be written again from the catalog" if odd else None
         )
+
+    def words(self, column: str) -> Mapping[str, str]:
+        del column
+        return {"referenced": ", ".join(self.referenced_by)}
+
+    def barred(self, rung: Rung) -> str:
+        if rung is Rung.REWRITE and self.bound:
+            return f"; a rewrite is not possible: {self.bound}"
+        return f", but {self.odd_index}" if rung is Rung.STEPS and self.odd_index else ""
 
     def dump(self) -> str:
         return json.dumps(asdict(self))

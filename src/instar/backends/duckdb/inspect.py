@@ -15,8 +15,9 @@ from sqlglot import expressions as exp
 from instar.backends.base import NotATable
 from instar.backends.duckdb.facts import Facts, Index, read_index
 from instar.backends.duckdb.folding import fold, fold_sql
-from instar.backends.duckdb.spelling import BadExpression, spelled
+from instar.backends.duckdb.spelling import spelled
 from instar.backends.duckdb.types import parse_type
+from instar.backends.parsing import BadExpression
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
 from instar.core.types import Column
 
@@ -47,6 +48,11 @@ FROM duckdb_indexes() WHERE {_MINE} ORDER BY index_name"""
 _VIEWS = f"SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND {_MINE}"
 
 
+FEW = 50
+"""Up to this many names, the catalog's rows of all other tables are not fetched."""
+_NAMED = "lower(table_name) IN (SELECT lower(unnest(?::VARCHAR[])))"
+
+
 def key_of(name: TableName) -> Key:
     return fold(name.schema), fold(name.name)
 
@@ -65,19 +71,21 @@ class _Raw:
 def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
     """The tables and views among the names."""
     schemas = sorted({fold(name.schema) for name in names})
-    raw = {_key(row): _Raw(row[2], row[3]) for row in ask(_TABLES, schemas)}
+    asked = _asking(ask, names, schemas)
+    raw = {_key(row): _Raw(row[2], row[3]) for row in asked(_TABLES)}
     views = {_key(row) for row in ask(_VIEWS, schemas)}
     referenced: dict[Key, list[str]] = defaultdict(list)
     wanted = {key_of(name) for name in names} & raw.keys()
-    for row in ask(_COLUMNS, schemas) if wanted else ():
+    for row in asked(_COLUMNS) if wanted else ():
         if (key := _key(row)) in wanted:
             raw[key].columns.append(row)
-    for row in ask(_CONSTRAINTS, schemas) if wanted else ():
+    keys = f"(referenced_table IS NOT NULL OR {_NAMED})"
+    for row in asked(_CONSTRAINTS, keys) if wanted else ():
         if (key := _key(row)) in wanted:
             raw[key].constraints.append(row)
         if row[6] is not None:
             referenced[(key[0], fold(str(row[6])))].append(f"{row[0]}.{row[1]}")
-    for row in ask(_INDEXES, schemas) if wanted else ():
+    for row in asked(_INDEXES) if wanted else ():
         if (key := _key(row)) in wanted:
             raw[key].indexes.append(row)
     found: dict[TableName, Table | NotATable] = {}
@@ -88,6 +96,16 @@ def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Tabl
         elif key in views:
             found[name] = NotATable(name, "view")
     return found
+
+
+def _asking(ask: Ask, names: Sequence[TableName], schemas: list[str]) -> Ask:
+    """Asks for all tables of the schemas, or only for the few that are named."""
+    few = [name.name for name in names]
+    if len(few) > FEW:
+        return lambda sql, named="": ask(sql, schemas)
+    return lambda sql, named=_NAMED: ask(
+        sql.replace(" WHERE ", f" WHERE {named} AND ", 1), few, schemas
+    )
 
 
 def _key(row: Sequence[Any]) -> Key:

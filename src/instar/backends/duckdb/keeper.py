@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from instar.backends.base import Backend, RunContext
+from instar.backends.base import Backend
 from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.folding import fold_sql
-from instar.backends.keeping import Copy, TableKeeper
-from instar.backends.sql import qualified, quote_double
-from instar.core.plan import Cost, Step
+from instar.backends.keeping import Copy
+from instar.backends.relational.keeper import TransactionalKeeper
+from instar.backends.sql import qualified
+from instar.core.plan import Cost
 from instar.core.schema import Constraint, Table, TableName
 from instar.errors import EngineError
 
@@ -24,33 +25,15 @@ _BLOCKS = """SELECT count(DISTINCT block_id) * (SELECT block_size FROM pragma_da
 WHERE database_name = current_database()) FROM pragma_storage_info(?) WHERE block_id >= 0"""
 
 
-class DuckDBKeeper(TableKeeper):
+class DuckDBKeeper(TransactionalKeeper):
     def __init__(self, backend: Backend, ask: Ask) -> None:
         self._backend, self._ask = backend, ask
 
     def own(self, schema: str) -> Sequence[str]:
         return [str(row[0]) for row in self._ask(_OWN, schema)]
 
-    def there(self, names: Sequence[TableName]) -> list[bool]:
-        found = self._backend.inspect(names)
-        return [name in found for name in names]
-
-    def inspect(self, name: TableName) -> Table:
-        found = self._backend.inspect([name])[name]
-        assert isinstance(found, Table)
-        return found
-
     def ask(self, sql: str) -> Sequence[Any]:
         return self._ask(sql)
-
-    def place(self, name: TableName) -> str:
-        return qualified(name)
-
-    def quote(self, name: str) -> str:
-        return quote_double(name)
-
-    def rename_sql(self, old: TableName, new: TableName) -> str:
-        return f"ALTER TABLE {qualified(old)} RENAME TO {quote_double(new.name)}"
 
     def counted(self, copy: Copy) -> Cost:
         return Cost(rows=self.rows(copy.name), bytes=self._size(copy.name))
@@ -66,15 +49,14 @@ class DuckDBKeeper(TableKeeper):
 
     def revert_sql(self, copy: Copy, live: Table, old: Table, aside: TableName) -> Sequence[str]:
         """An index forbids the rename of its table: they move to the old one, where it has the columns."""
-        indexes = facts_of(live).indexes
-        schema = quote_double(live.name.schema)
+        facts = facts_of(live)
         names = tuple(c.name for c in old.columns)
         return [
-            *(f"DROP INDEX {schema}.{quote_double(i.name)}" for i in indexes),
+            *facts.drop_indexes(live.name),
             *super().revert_sql(copy, live, old, aside),
             *(
                 i.create(qualified(copy.table), names, {})
-                for i in indexes
+                for i in facts.indexes
                 if i.expressions is not None and set(i.columns) <= set(names)
             ),
         ]
@@ -83,11 +65,6 @@ class DuckDBKeeper(TableKeeper):
         """DuckDB makes up names of constraints from the table's."""
         renamed = tuple(_renamed(c, old.name.name, name.name) for c in old.constraints)
         return replace(old, name=name, constraints=renamed)
-
-    def execute(self, step: Step, sql: Sequence[str], context: RunContext) -> None:
-        """The backend runs the statements of any step in one transaction."""
-        assert tuple(sql) == step.sql
-        self._backend.run(step, context)
 
 
 def _renamed(constraint: Constraint, old: str, new: str) -> Constraint:

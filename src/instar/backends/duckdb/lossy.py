@@ -108,11 +108,18 @@ def _decimals(value: str) -> str:
 def _text_to_number(scale: Callable[[Any], int]) -> Predicate:
     def predicate(value: str, _old: String, new: Integer | Decimal) -> str:
         numeric = f"regexp_matches({value}, '{_NUMBER}')"
-        return (
-            f"({try_sql(value, new)} IS NULL OR ({numeric} AND {_decimals(value)} > {scale(new)}))"
+        return _unless_spelled(
+            value,
+            new,
+            f"({_fails(value, _old, new)} OR ({numeric} AND {_decimals(value)} > {scale(new)}))",
         )
 
     return predicate
+
+
+def _unless_spelled(value: str, new: Type, lost: str) -> str:
+    """Most texts are spelled as the engine itself would: a glance is enough for those."""
+    return f"CASE WHEN {value} = CAST({try_sql(value, new)} AS VARCHAR) THEN FALSE ELSE {lost} END"
 
 
 def _number(value: str) -> str:
@@ -131,7 +138,9 @@ def _text_to_float(value: str, _old: String, new: Float) -> str:
     back = f"CAST({try_sql(value, new)} AS VARCHAR)"
     numeric = f"regexp_matches({value}, '{_NUMBER}')"
     changed = f"(NOT regexp_matches({back}, '{_NUMBER}') OR {_number(value)} <> {_number(back)})"
-    return f"({try_sql(value, new)} IS NULL OR ({numeric} AND {changed}))"
+    return _unless_spelled(
+        value, new, f"({try_sql(value, new)} IS NULL OR ({numeric} AND {changed}))"
+    )
 
 
 def _text_to_date(value: str, _old: String, new: Date) -> str:
@@ -175,6 +184,12 @@ def _timestamps(value: str, old: Timestamp, new: Timestamp) -> str:
     return _round_trip(value, old, new)
 
 
+def _date_to_timestamp(value: str, old: Date, new: Timestamp) -> str:
+    if new.precision != 9:
+        return _round_trip(value, old, new)
+    return f"NOT COALESCE({_fits_ns(f'TRY_CAST({value} AS TIMESTAMP)')}, FALSE)"
+
+
 def _blob_to_text(value: str, _old: Binary, _new: String) -> str:
     return f"TRY(decode({value})) IS NULL"
 
@@ -200,6 +215,7 @@ _RULES: dict[tuple[type, type], Predicate] = {
     (String, Binary): _never,
     (String, String): _never,
     (Timestamp, Timestamp): _timestamps,
+    (Date, Timestamp): _date_to_timestamp,
     (Binary, String): _blob_to_text,
     (String, Boolean): _fails,
     (String, Uuid): _fails,

@@ -10,20 +10,20 @@ break a proof.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from instar.backends.base import same_schema
 from instar.backends.duckdb.content import content_sql
-from instar.backends.duckdb.create import comment_column, comment_table, names
 from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.predicates import broken_row
 from instar.backends.duckdb.spelling import bound_type, spelled
 from instar.backends.duckdb.types import type_sql
 from instar.backends.duckdb.values import DuckDBValues, UsingValues
-from instar.backends.duckdb.words import losses, title
+from instar.backends.relational.create import comment_column, comment_table, names
+from instar.backends.relational.steps import alter_step
 from instar.backends.sql import qualified, quote_double
-from instar.backends.values import ValueWriter
+from instar.backends.values import ValueWriter, expressions_in
 from instar.core.changes import (
     AddColumn,
     ChangePrimaryKey,
@@ -42,9 +42,7 @@ from instar.core.projection import (
     FieldCarry,
     FromExpression,
     FromOld,
-    Projection,
     Same,
-    StructCarry,
 )
 from instar.core.schema import Table
 from instar.core.types import Column, Type
@@ -53,42 +51,20 @@ from instar.core.types import Column, Type
 def native_step(job: Job) -> Step:
     """The job as one atomic step."""
     native = _Native(job)
-    lost = losses(job.changes)
-    confirm = f"drops {', '.join(lost)} of {job.target.name}: the values are lost" if lost else None
     check = native.check()
-    return Step(
-        id=f"{job.target.name}/1",
-        kind="alter",
+    return alter_step(
+        job.changes,
+        native.statements(guarded=check is not None),
+        job.target,
         rung=job.rung,
-        title=title(job.changes),
-        sql=tuple(native.statements(guarded=check is not None)),
-        after=job.target,
-        destructive=bool(lost),
-        reversible=not lost,
-        confirm=confirm,
         data=native.contents() | ({} if check is None else {CHECK: check}),
     )
 
 
-def known_types(projection: Projection, live: Table) -> dict[str, Type]:
-    """The types of the expressions in a projection, by their text in parentheses."""
-    found: dict[str, Type] = {}
-    for sql in _expressions(projection):
-        if (type_ := bound_type(sql, live.columns)) is not None:
-            found[f"({sql})"] = type_
-    return found
-
-
-def _expressions(projection: Projection) -> Iterator[str]:
-    for field in projection:
-        match field.source:
-            case FromExpression(sql):
-                yield sql
-            case FromOld(_, carry, fill):
-                if fill is not None:
-                    yield fill
-                if isinstance(carry, StructCarry):
-                    yield from _expressions(carry.fields)
+def known_types(expressions: Iterable[str], live: Table) -> dict[str, Type]:
+    """The types of expressions, by their text in parentheses."""
+    found = {f"({sql})": bound_type(sql, live.columns) for sql in expressions}
+    return {text: type_ for text, type_ in found.items() if type_ is not None}
 
 
 CHECK = "check"
@@ -106,7 +82,7 @@ class _Native:
         self.names = tuple(c.name for c in job.live.columns)
         self.table = qualified(job.target.name)
         self.alter = f"ALTER TABLE {self.table}"
-        known = known_types(job.projection, job.live)
+        known = known_types(expressions_in(job.projection), job.live)
         self.dialect = DuckDBValues(known)
         self.writer = ValueWriter(UsingValues(known), trying=True)
         self.added = {
@@ -157,10 +133,9 @@ class _Native:
         ]
         guarded = guarded and bool(heavy)
         indexes = self.facts.indexes if heavy else ()
-        schema = quote_double(self.job.target.name.schema)
         if guarded:
             yield f"{self.alter} ADD COLUMN {quote_double(guard)} BOOLEAN"
-        yield from (f"DROP INDEX {schema}.{quote_double(i.name)}" for i in indexes)
+        yield from self.facts.drop_indexes(self.job.target.name) if heavy else ()
         yield from adds
         yield from heavy
         if guarded:

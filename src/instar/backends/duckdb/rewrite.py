@@ -14,17 +14,19 @@ from typing import Any
 
 from instar.backends.base import RunContext
 from instar.backends.duckdb.content import content_sql
-from instar.backends.duckdb.create import comments, names, table_body
+from instar.backends.duckdb.create import table_body
 from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.native import known_types
 from instar.backends.duckdb.spelling import spelled, volatile_functions
 from instar.backends.duckdb.values import DuckDBValues
-from instar.backends.duckdb.words import losses, title
+from instar.backends.relational.create import comments, names
+from instar.backends.relational.steps import swap_step
+from instar.backends.relational.words import copied
 from instar.backends.sql import literal, qualified, quote_double
-from instar.backends.values import ValueWriter
+from instar.backends.values import ValueWriter, expressions_in
 from instar.core.changes import DropColumn, ModifyColumn, Rename, modification
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Step
 from instar.core.projection import FromExpression
 from instar.core.schema import Table, TableName
 from instar.core.types import String
@@ -66,23 +68,9 @@ def rewrite_step(job: Job) -> Step:
     """One step: everything or nothing."""
     recipe = _recipe(job)
     name = job.target.name
-    lost = losses(job.changes)
     aside = f"{name.name}{OLD}1"
-    words = f"copies every row of {name} into a new table and swaps it in; the old one is kept as {aside}"
-    if lost:
-        words += f". Not in the new table: {', '.join(lost)}"
-    return Step(
-        id=f"{name}/1",
-        kind="rewrite",
-        rung=Rung.REWRITE,
-        title=f"rewrite {name}: {title(job.changes)}",
-        sql=tuple(_script(recipe, name, f"{name.name}{NEW}", aside, GUARD)),
-        after=job.target,
-        destructive=bool(lost),
-        reversible=True,
-        confirm=words,
-        data={"recipe": recipe.dump()},
-    )
+    sql = _script(recipe, name, f"{name.name}{NEW}", aside, GUARD)
+    return swap_step(job, "rewrite", "", sql, copied(name, aside), {"recipe": recipe.dump()})
 
 
 def _recipe(job: Job) -> Recipe:
@@ -97,20 +85,19 @@ def _recipe(job: Job) -> Recipe:
     target = _with_generated(job.target, live_names, renames)
     generated = {c.name for c in target.columns if c.generated is not None}
     fields = tuple(f for f in job.projection if f.column.name not in generated)
-    writer = ValueWriter(DuckDBValues(known_types(fields, job.live)))
+    writer = ValueWriter(DuckDBValues(known_types(expressions_in(fields), job.live)))
     dropped = {c.path[0] for c in job.changes if isinstance(c, DropColumn) and len(c.path) == 1}
     name = qualified(target.name)
     texts = {c.name for c in target.columns if isinstance(c.type, String)}
     named = {renames.get(c, c): text for c, text in facts.collations}
     collations = {c: text for c, text in named.items() if c in texts}
-    schema = quote_double(target.name.schema)
     return Recipe(
         body=table_body(target, collations),
         columns=tuple(f.column.name for f in fields),
         select=tuple(writer.select_list(fields)),
         compared=tuple(f.column.name for f in fields if not _varies(f.source)),
         live_columns=live_names,
-        drop_indexes=tuple(f"DROP INDEX {schema}.{quote_double(i.name)}" for i in facts.indexes),
+        drop_indexes=facts.drop_indexes(target.name),
         after=(
             *comments(target, name),
             *(

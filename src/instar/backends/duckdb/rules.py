@@ -6,7 +6,7 @@ from instar.backends.duckdb import capability as table
 from instar.backends.duckdb import folding
 from instar.backends.duckdb.create import create_step
 from instar.backends.duckdb.native import native_step
-from instar.backends.duckdb.normalize import normalize
+from instar.backends.duckdb.normalize import Binder, normalize
 from instar.backends.duckdb.rewrite import rewrite_step
 from instar.core.changes import Change
 from instar.core.findings import Finding
@@ -15,17 +15,20 @@ from instar.core.schema import Table, Wanted
 
 
 class DuckDBRules:
-    """Nothing here touches a database; expressions are spelled by the engine's parser alone."""
+    """Expressions are spelled by the engine's parser alone; a connected backend is asked what it binds."""
 
     name = "duckdb"
     dialect = "duckdb"
     positions = False
 
+    def __init__(self, binder: Binder | None = None) -> None:
+        self._binder = binder
+
     def fold(self, name: str) -> str:
         return folding.fold(name)
 
     def normalize(self, wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[Finding, ...]]:
-        return normalize(wanted, live)
+        return normalize(wanted, live, self._binder)
 
     def capability(self, change: Change, live: Table, wanted: Wanted) -> Capability:
         return table.capability(change, live, wanted)

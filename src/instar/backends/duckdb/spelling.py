@@ -20,6 +20,7 @@ from instar.backends.duckdb.binding import bound
 from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.traits import Node, called, captures, nodes, tries, windows
 from instar.backends.duckdb.types import parse_type, type_sql
+from instar.backends.parsing import BadExpression
 from instar.backends.sql import literal, quote_double
 from instar.core.types import Column, Type
 
@@ -32,10 +33,6 @@ _EMPTY_CLAUSES = (
     "sample",
     "modifiers",
 )
-
-
-class BadExpression(Exception):
-    """The text is not exactly one SQL expression; the message says why."""
 
 
 @lru_cache(maxsize=1)
@@ -165,17 +162,20 @@ def safe_text(sql: str, names: tuple[str, ...]) -> str:
     return spelled(sql, names).text if risky else sql.strip()
 
 
-@lru_cache(maxsize=1)
-def _volatile() -> frozenset[str]:
-    rows = _ask(
-        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
-    )
-    return frozenset(fold(str(row[0])) for row in rows)
+@lru_cache(maxsize=2)
+def _unstable(stability: str) -> frozenset[str]:
+    sql = f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability {stability}"
+    return frozenset(fold(str(row[0])) for row in _ask(sql))
 
 
 def volatile_functions(expression: Expression) -> frozenset[str]:
     """Functions that answer differently on every call."""
-    return expression.functions & _volatile()
+    return expression.functions & _unstable("= 'VOLATILE'")
+
+
+def moving_functions(expression: Expression) -> frozenset[str]:
+    """Functions that may answer differently in another statement: the clock too."""
+    return expression.functions & _unstable("<> 'CONSISTENT'")
 
 
 @lru_cache(maxsize=1)

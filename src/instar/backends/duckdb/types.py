@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from instar.backends.parsing import closing
 from instar.backends.sql import quote_double
 from instar.core.types import (
     Array,
@@ -145,7 +146,7 @@ class _Parser:
         if word[0] == "DECIMAL" and (digits := _DIGITS.match(self.text, self.at)):
             self.at = digits.end()
             return Decimal(int(digits[1]), int(digits[2]))
-        self._skip_parentheses()
+        self.at = closing(self.text, self.at) + 1 or len(self.text)
         return Opaque(self.text[start : self.at])
 
     def _fields(self) -> tuple[Column, ...]:
@@ -172,18 +173,3 @@ class _Parser:
     def _comma(self) -> None:
         if self.text.startswith(", ", self.at):
             self.at += 2
-
-    def _skip_parentheses(self) -> None:
-        """Past a balanced list, whatever its quoted parts hold."""
-        depth, quote = 0, ""
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            self.at += 1
-            if quote:
-                quote = "" if char == quote else quote
-            elif char in "'\"":
-                quote = char
-            elif char in "()":
-                depth += 1 if char == "(" else -1
-                if depth == 0:
-                    return

@@ -10,7 +10,7 @@ from instar.backends.postgres import catalog
 from instar.backends.postgres.fill import FILL, Fill, run_fill
 from instar.backends.postgres.inspect import HELPER, read_tables
 from instar.backends.postgres.keeper import PostgresKeeper
-from instar.backends.postgres.names import OLD
+from instar.backends.postgres.names import OLD, POS, beside
 from instar.backends.postgres.prove import prove
 from instar.backends.postgres.recipe import RECIPE, Recipe
 from instar.backends.postgres.recreate import Recreation, left_behind
@@ -45,6 +45,15 @@ class PostgresBackend(Backend):
         """The old tables that recreations have put aside and that nobody has dropped yet."""
         return sorted(name for name in self._names(schema) if OLD in name.name)
 
+    def unfinished(self, names: Sequence[TableName]) -> frozenset[TableName]:
+        """A recreation's position is there from its first transaction to its last."""
+        marks = {beside(name, POS): name for name in names}
+        if not marks:
+            return frozenset()
+        asked = [[m.schema for m in marks], [m.name for m in marks]]
+        rows = self.session.ask(catalog.NAMED, asked)
+        return frozenset(marks[TableName(row[1], row[2])] for row in rows)
+
     def keeper(self) -> PostgresKeeper:
         return PostgresKeeper(self)
 
@@ -67,12 +76,15 @@ class PostgresBackend(Backend):
             if RECIPE in step.data:
                 self._recreate(step, context)
             elif FILL in step.data:
-                run_fill(self.session, Fill.load(step.data[FILL]), context)
+                self._fill(Fill.load(step.data[FILL]), context)
             else:
                 text = step.data.get(SCRIPT)
                 parts = load(text) if text else (Part(step.sql),)
                 run_script(self.session, parts, context)
             context.failpoint("end")
+
+    def _fill(self, fill: Fill, context: RunContext) -> None:
+        run_fill(self.session, fill, context)
 
     def _recreate(self, step: Step, context: RunContext) -> None:
         recipe = Recipe.load(step.data[RECIPE])

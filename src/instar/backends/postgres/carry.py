@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from instar.backends.postgres.catalog import READERS
 from instar.backends.postgres.names import TRIGGER, fitted
-from instar.backends.postgres.session import Rows, Session
+from instar.backends.postgres.privileges import carried_grants
+from instar.backends.postgres.session import Session
+from instar.backends.postgres.settings import required_names
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
 
@@ -40,21 +42,22 @@ FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = %s::r
 ORDER BY c.relname"""
 
 _CHECK_COMMENTS = """SELECT conname, obj_description(oid, 'pg_constraint') FROM pg_constraint
-WHERE conrelid = %s::regclass AND contype = 'c' AND obj_description(oid, 'pg_constraint') IS NOT NULL"""
-
-_GRANTS = """SELECT a.privilege_type, CASE WHEN a.grantee = 0 THEN 'PUBLIC'
-ELSE quote_ident(pg_get_userbyid(a.grantee)) END, a.is_grantable, NULL::text
-FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = %s::regclass
-UNION ALL SELECT a.privilege_type, CASE WHEN a.grantee = 0 THEN 'PUBLIC'
-ELSE quote_ident(pg_get_userbyid(a.grantee)) END, a.is_grantable, t.attname::text
-FROM pg_attribute t, aclexplode(t.attacl) a
-WHERE t.attrelid = %s::regclass AND NOT t.attisdropped AND t.attacl IS NOT NULL"""
+WHERE conrelid = %s::regclass AND contype IN ('c', 'n') AND obj_description(oid, 'pg_constraint') IS NOT NULL"""
 
 _STATISTICS = """SELECT stxnamespace::regnamespace::text || '.' || quote_ident(stxname),
-pg_get_statisticsobjdef(oid) FROM pg_statistic_ext WHERE stxrelid = %s::regclass"""
+pg_get_statisticsobjdef(oid), pg_get_userbyid(stxowner), to_jsonb(s) ->> 'stxstattarget',
+obj_description(oid, 'pg_statistic_ext') FROM pg_statistic_ext s WHERE stxrelid = %s::regclass"""
 
-_HEAD = """SELECT relreplident, relacl IS NOT NULL, pg_get_userbyid(relowner),
-array_to_string(reloptions, ', ') FROM pg_class WHERE oid = %s::regclass"""
+_HEAD = """SELECT c.relreplident, array_to_string(c.reloptions, ', '),
+(SELECT string_agg('toast.' || o, ', ') FROM pg_class t, unnest(t.reloptions) AS o
+ WHERE t.oid = c.reltoastrelid),
+(SELECT x.relname FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
+ WHERE i.indrelid = c.oid AND i.indisclustered), c.relnamespace::regnamespace::text
+FROM pg_class c WHERE c.oid = %s::regclass"""
+
+_VIEW_COLUMNS = """SELECT a.attname, pg_get_expr(d.adbin, d.adrelid), col_description(a.attrelid, a.attnum)
+FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = %s::regclass AND a.attnum > 0"""
 
 _ENABLED = {"D": "DISABLE", "R": "ENABLE REPLICA", "A": "ENABLE ALWAYS"}
 _IDENTITY = {"f": "FULL", "n": "NOTHING"}
@@ -94,34 +97,49 @@ def gather(session: Session, table: TableName, dropped: Sequence[str]) -> Carrie
         if comment:
             on = f"TRIGGER {quote_double(trigger)} ON {name}"
             found.after.append(f"COMMENT ON {on} IS {literal(comment)}")
-    for statistics, definition in session.ask(_STATISTICS, [name]):
-        found.before.append(f"DROP STATISTICS {statistics}")
-        found.after.append(definition)
+    _statistics(session, name, found)
     found.after += _head(session, name)
-    found.after += _grants(name, session.ask(_GRANTS, [name, name]), dropped)
+    found.after += required_names(session, name)
+    found.after += carried_grants(session, name, name, dropped)
     for constraint, comment in session.ask(_CHECK_COMMENTS, [name]):
-        on = f"CONSTRAINT {quote_double(constraint)} ON {name}"
-        found.after.append(f"COMMENT ON {on} IS {literal(comment)}")
+        found.after.append(_said(constraint, name, comment))
     return found
 
 
+def _said(constraint: str, table: str, comment: str) -> str:
+    """A comment on a constraint, if that is still there."""
+    of = f"conrelid = {literal(table)}::regclass AND conname = {literal(constraint)}"
+    say = f"COMMENT ON CONSTRAINT {quote_double(constraint)} ON {table} IS {literal(comment)}"
+    there = f"EXISTS (SELECT 1 FROM pg_constraint WHERE {of})"
+    return f"DO $instar$ BEGIN IF {there} THEN EXECUTE {literal(say)}; END IF; END $instar$"
+
+
+def _statistics(session: Session, name: str, found: Carried) -> None:
+    for statistics, definition, owner, target, comment in session.ask(_STATISTICS, [name]):
+        found.before.append(f"DROP STATISTICS {statistics}")
+        found.after.append(definition)
+        found.after.append(f"ALTER STATISTICS {statistics} OWNER TO {quote_double(owner)}")
+        if target not in (None, "-1"):
+            found.after.append(f"ALTER STATISTICS {statistics} SET STATISTICS {target}")
+        if comment:
+            found.after.append(f"COMMENT ON STATISTICS {statistics} IS {literal(comment)}")
+
+
 def _head(session: Session, name: str) -> Iterator[str]:
-    identity, granted, owner, options = session.ask(_HEAD, [name])[0]
+    identity, options, toast, clustered, schema = session.ask(_HEAD, [name])[0]
     if identity in _IDENTITY:
         yield f"ALTER TABLE {name} REPLICA IDENTITY {_IDENTITY[identity]}"
     if options:
         yield f"ALTER TABLE {name} SET ({options})"
-    if granted:
-        yield f"REVOKE ALL ON TABLE {name} FROM {quote_double(owner)}"
-
-
-def _grants(name: str, rows: Rows, dropped: Sequence[str]) -> Iterator[str]:
-    for privilege, grantee, grantable, column in rows:
-        if column in dropped:
-            continue
-        what = privilege if column is None else f"{privilege} ({quote_double(column)})"
-        option = " WITH GRANT OPTION" if grantable else ""
-        yield f"GRANT {what} ON TABLE {name} TO {grantee}{option}"
+    if toast:
+        yield f"ALTER TABLE {name} SET ({toast})"
+    if clustered:
+        index = quote_double(clustered)
+        place = literal(f"{schema}.{index}")
+        yield (
+            f"DO $instar$ BEGIN IF to_regclass({place}) IS NOT NULL THEN "
+            f"ALTER TABLE {name} CLUSTER ON {index}; END IF; END $instar$"
+        )
 
 
 def _views(session: Session, name: str, found: Carried) -> None:
@@ -131,9 +149,19 @@ def _views(session: Session, name: str, found: Carried) -> None:
         given = f" WITH ({options})" if options else ""
         found.after.append(f"CREATE VIEW {view}{given} AS {definition}")
         found.after.append(f"ALTER VIEW {view} OWNER TO {quote_double(owner)}")
-        found.after += _grants(view, session.ask(_GRANTS, [view, view]), ())
+        found.after += carried_grants(session, view, view)
         if comment:
             found.after.append(f"COMMENT ON VIEW {view} IS {literal(comment)}")
+        found.after += _view_columns(session, view)
+
+
+def _view_columns(session: Session, view: str) -> Iterator[str]:
+    for column, default, comment in session.ask(_VIEW_COLUMNS, [view]):
+        quoted = quote_double(column)
+        if default is not None:
+            yield f"ALTER VIEW {view} ALTER COLUMN {quoted} SET DEFAULT {default}"
+        if comment:
+            yield f"COMMENT ON COLUMN {view}.{quoted} IS {literal(comment)}"
 
 
 def _foreign_keys(session: Session, name: str, found: Carried) -> None:
@@ -149,7 +177,7 @@ def _foreign_keys(session: Session, name: str, found: Carried) -> None:
         if valid:
             found.validate.append(f"ALTER TABLE {holder} VALIDATE CONSTRAINT {quoted}")
         if comment:
-            found.after.append(f"COMMENT ON CONSTRAINT {quoted} ON {holder} IS {literal(comment)}")
+            found.after.append(_said(key, holder, comment))
 
 
 def names_aside(session: Session, table: TableName, mark: str) -> Iterator[str]:
@@ -166,8 +194,10 @@ def index_comments(session: Session, table: TableName) -> list[str]:
     for index, comment, said, constraint in session.ask(_INDEXES, [qualified(table)]):
         if comment and not constraint:
             place = f"{quote_double(table.schema)}.{quote_double(index)}"
-            found.append(f"COMMENT ON INDEX {place} IS {literal(comment)}")
+            found.append(
+                f"DO $instar$ BEGIN IF to_regclass({literal(place)}) IS NOT NULL THEN EXECUTE "
+                f"{literal(f'COMMENT ON INDEX {place} IS {literal(comment)}')}; END IF; END $instar$"
+            )
         if said:
-            on = f"CONSTRAINT {quote_double(index)} ON {qualified(table)}"
-            found.append(f"COMMENT ON {on} IS {literal(said)}")
+            found.append(_said(index, qualified(table), said))
     return found

@@ -33,8 +33,14 @@ CONSTRAINTS = """SELECT k.conrelid, k.conname, k.contype, k.conkey,
 CASE WHEN k.contype = 'c' THEN pg_get_expr(k.conbin, k.conrelid) END,
 k.convalidated, k.condeferrable, k.confrelid, k.confkey, k.conrelid::regclass::text,
 CASE WHEN k.confrelid <> 0 THEN k.confrelid::regclass::text END,
-coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
+coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true',
+coalesce(to_jsonb(x) ->> 'indnullsnotdistinct', 'false') = 'true',
+ARRAY(SELECT n FROM unnest(x.indkey::int2[]) WITH ORDINALITY AS u(n, place)
+  WHERE u.place > x.indnkeyatts ORDER BY u.place),
+array_to_string(o.reloptions, ', ')
 FROM pg_constraint k
+LEFT JOIN pg_index x ON x.indexrelid = k.conindid AND k.contype IN ('p', 'u')
+LEFT JOIN pg_class o ON o.oid = x.indexrelid
 WHERE (k.conrelid = ANY(%s::oid[]) OR k.confrelid = ANY(%s::oid[]))
 AND k.contype IN ('p', 'u', 'c', 'f', 'x') AND k.conparentid = 0
 ORDER BY k.conrelid, k.conname"""
@@ -66,7 +72,8 @@ FROM dep JOIN pg_class v ON v.oid = dep.view ORDER BY 2"""
 
 SEQUENCES = """SELECT d.refobjid, d.refobjsubid, d.objid::regclass::text, a.attidentity,
 format('START WITH %%s INCREMENT BY %%s MINVALUE %%s MAXVALUE %%s CACHE %%s%%s', s.seqstart,
-  s.seqincrement, s.seqmin, s.seqmax, s.seqcache, CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END)
+  s.seqincrement, s.seqmin, s.seqmax, s.seqcache, CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END),
+format_type(s.seqtypid, NULL)
 FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
 JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
@@ -85,6 +92,26 @@ UNION ALL SELECT d.refobjid, 'function', d.objid::regproc::text FROM pg_depend d
 WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_class'::regclass
 AND d.refobjid = ANY(%s::oid[])
 UNION ALL SELECT polrelid, 'policy', polname::text FROM pg_policy WHERE polrelid = ANY(%s::oid[])
+UNION ALL SELECT DISTINCT d.refobjid, 'holds',
+  json_build_array(a.attname, pg_describe_object(d.classid, d.objid, 0))::text
+FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY(%s::oid[]) AND d.deptype = 'n'
+AND d.refobjsubid > 0 AND d.classid IN ('pg_trigger'::regclass, 'pg_policy'::regclass,
+  'pg_publication_rel'::regclass, 'pg_proc'::regclass)
+UNION ALL SELECT i.indrelid, 'uncarried', 'the tablespace of the index ' || c.relname
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE c.reltablespace <> 0 AND i.indrelid = ANY(%s::oid[])
+UNION ALL SELECT DISTINCT i.indrelid, 'uncarried', 'the statistics target of the index ' || c.relname
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE coalesce(a.attstattarget, -1) >= 0 AND i.indrelid = ANY(%s::oid[])
+UNION ALL SELECT DISTINCT objoid, 'uncarried', 'its security labels' FROM pg_seclabel
+WHERE classoid = 'pg_class'::regclass AND objoid = ANY(%s::oid[])
+UNION ALL SELECT own.refobjid, 'numbers', pg_describe_object(d.classid, d.objid, 0)
+FROM pg_depend own JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass
+  AND d.refobjid = own.objid AND d.deptype = 'n'
+WHERE own.classid = 'pg_class'::regclass AND own.refclassid = 'pg_class'::regclass
+AND own.deptype = 'i' AND own.refobjid = ANY(%s::oid[]) AND d.classid IN
+  ('pg_attrdef'::regclass, 'pg_rewrite'::regclass, 'pg_proc'::regclass)
 ORDER BY 1, 2, 3"""
 
 LIST = """SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -19,6 +19,7 @@ from instar.backends.postgres.carry import (
 )
 from instar.backends.postgres.errors import LockNotGranted
 from instar.backends.postgres.names import OLD, TRIGGER, fitted
+from instar.backends.postgres.privileges import carried_grants
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.renaming import ordered_renames
 from instar.backends.postgres.session import Session
@@ -32,6 +33,7 @@ _NAMES = """SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.reln
 WHERE n.nspname = %s"""
 _COLUMNS = """SELECT attname FROM pg_attribute
 WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
+_COMMENT = "SELECT obj_description(%s::regclass, 'pg_class')"
 _SEQUENCE = "SELECT pg_get_serial_sequence(%s, %s)"
 
 
@@ -129,8 +131,9 @@ def _uncapture(work: Recreation) -> list[str]:
 
 def _serials(recipe: Recipe) -> list[str]:
     return [
-        f"ALTER SEQUENCE {sequence} OWNED BY {recipe.new}.{quote_double(column)}"
-        for column, sequence in recipe.serials
+        f"ALTER SEQUENCE {sequence} {f'AS {wider} ' if wider else ''}"
+        f"OWNED BY {recipe.new}.{quote_double(column)}"
+        for column, sequence, wider in recipe.serials
     ]
 
 
@@ -142,6 +145,10 @@ def _identities(session: Session, recipe: Recipe, mark: str) -> None:
         name = str(
             session.ask("SELECT relname FROM pg_class WHERE oid = %s::regclass", [sequence])[0][0]
         )
+        for sql in carried_grants(session, sequence, made, kind="SEQUENCE"):
+            session.execute(sql)
+        if comment := session.ask(_COMMENT, [sequence])[0][0]:
+            session.execute(f"COMMENT ON SEQUENCE {made} IS {literal(comment)}")
         aside = quote_double(fitted(name, mark))
         session.execute(f"ALTER SEQUENCE {sequence} RENAME TO {aside}")
         session.execute(f"ALTER SEQUENCE {made} RENAME TO {quote_double(name)}")

@@ -13,8 +13,9 @@ from instar.errors import (
     VerificationFailed,
 )
 
-LOCK_NOT_GRANTED, DEADLOCK, SERIALIZATION = "55P03", "40P01", "40001"
+LOCK_NOT_GRANTED, DEADLOCK, SERIALIZATION, TOO_LARGE = "55P03", "40P01", "40001", "54000"
 _PRIVILEGE, _CANCELED = "42501", "57014"
+_DISK_FULL = "53100"
 _PASSWORD = ("28P01", "28000")
 _BROKEN_ROWS = ("22", "23")
 _SHOWN = 300
@@ -24,8 +25,33 @@ class LockNotGranted(EngineError):
     """Nobody let go of the table in time; the statement may be tried again."""
 
 
+class TooLarge(EngineError):
+    """The transaction passes a limit of the engine; a smaller one may pass."""
+
+
 class RowsInTheWay(VerificationFailed):
     """Rows broke a promise that the plan had proven: they came later."""
+
+
+_HELD = "Somebody holds the table: look into pg_stat_activity, then run the command again."
+_BY_STATE: dict[str, tuple[type[EngineError], str, str, str | None]] = {
+    _PRIVILEGE: (
+        EngineError,
+        "E252",
+        "{engine} does not allow it",
+        "The role must own the table, and may need CREATE on its schema.",
+    ),
+    SERIALIZATION: (
+        LockNotGranted,
+        "E253",
+        "another transaction changed the same rows or the schema",
+        "It was tried again some times. Let the others end, then run the command again.",
+    ),
+    LOCK_NOT_GRANTED: (LockNotGranted, "E253", "the lock was not granted", _HELD),
+    DEADLOCK: (LockNotGranted, "E253", "the lock was not granted", _HELD),
+    TOO_LARGE: (TooLarge, "E254", "{engine} refused a statement", None),
+}
+"""(error, code, message, hint) by SQLSTATE."""
 
 
 def first_line(error: BaseException) -> str:
@@ -33,32 +59,29 @@ def first_line(error: BaseException) -> str:
     return text.splitlines()[0] if text else type(error).__name__
 
 
-def translated(error: psycopg.Error, statement: str) -> InstarError:
+def translated(error: psycopg.Error, statement: str, engine: str) -> InstarError:
     """The coded error for a statement that failed; its transaction has been rolled back."""
     state = error.sqlstate or ""
     words = first_line(error)
     where = f"\n  in: {_short(statement)}"
     if state == _CANCELED:
         return Interrupted(
-            "E223", "stopped while PostgreSQL was at work; the statement left nothing"
+            "E223", f"stopped while {engine} was at work; the statement left nothing"
         )
-    if state == _PRIVILEGE:
-        return EngineError(
-            "E252",
-            f"PostgreSQL does not allow it ({state}): {words}{where}",
-            hint="The role must own the table, and may need CREATE on its schema.",
-        )
-    if state in (LOCK_NOT_GRANTED, DEADLOCK, SERIALIZATION):
-        return LockNotGranted(
-            "E253",
-            f"the lock was not granted ({state}): {words}{where}",
-            hint="Somebody holds the table: look into pg_stat_activity, then run the command again.",
-        )
+    if found := _BY_STATE.get(state):
+        kind, code, said, hint = found
+        return kind(code, f"{said.format(engine=engine)} ({state}): {words}{where}", hint=hint)
     if isinstance(error, psycopg.OperationalError) and (not state or state[:2] in ("08", "57")):
         return OutcomeUnknown(
             "E257",
-            f"the connection to PostgreSQL was lost: {words}{where}",
+            f"the connection to {engine} was lost: {words}{where}",
             hint="Run the command again: it looks at the table first.",
+        )
+    if state == _DISK_FULL or "disk space" in (error.diag.message_hint or ""):
+        return EngineError(
+            "E228",
+            f"the server has no room on its disk ({state}): {words}{where}",
+            hint="Nothing of the statement is kept. Free some space, then run the command again.",
         )
     if state[:2] in _BROKEN_ROWS:
         return RowsInTheWay(
@@ -66,7 +89,7 @@ def translated(error: psycopg.Error, statement: str) -> InstarError:
             f"a row does not fit ({state}): {words}{where}",
             hint="It came after the plan was made. Run `instar plan` again: it shows the rows.",
         )
-    return EngineError("E254", f"PostgreSQL refused a statement ({state}): {words}{where}")
+    return EngineError("E254", f"{engine} refused a statement ({state}): {words}{where}")
 
 
 def _short(statement: str) -> str:
@@ -74,15 +97,13 @@ def _short(statement: str) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + " …"
 
 
-def unreachable(error: psycopg.Error) -> EnvironmentProblem:
+def unreachable(error: psycopg.Error, engine: str) -> EnvironmentProblem:
     """No connection: the driver's first line names host and role, but no password."""
     state = error.sqlstate or ""
     hint = "Is the server up, and are host, port and database right?"
     if state in _PASSWORD or "password" in str(error):
         hint = "Look at the user and where the password comes from."
-    return EnvironmentProblem(
-        "E251", f"PostgreSQL cannot be reached: {first_line(error)}", hint=hint
-    )
+    return EnvironmentProblem("E251", f"{engine} cannot be reached: {first_line(error)}", hint=hint)
 
 
 def too_old(version: int) -> EnvironmentProblem:

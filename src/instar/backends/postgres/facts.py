@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from instar.core.plan import Rung
 from instar.core.schema import Table
 
 EXTRA = "postgres"
@@ -33,6 +34,10 @@ class Key:
     columns: tuple[str, ...]
     primary: bool = False
     deferrable: bool = False
+    nulls_alike: bool = False
+    """NULLS NOT DISTINCT: a second NULL is refused."""
+    include: tuple[str, ...] = ()
+    storage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class Sequence_:
     name: str
     identity: str = ""
     options: str = ""
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +81,14 @@ class Facts:
     unvalidated: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
     """What a recreation cannot carry over, each in words."""
+    uncarried: tuple[str, ...] = ()
+    """What a recreation leaves behind without harm to the rows: the plan names it."""
     triggers: tuple[str, ...] = ()
     privileges: str = ""
     types: Mapping[str, str] = field(default_factory=dict)
     collations: Mapping[str, str] = field(default_factory=dict)
+    holders: Mapping[str, str] = field(default_factory=dict)
+    """By column: triggers and the like that name it, and that PostgreSQL holds it for."""
     virtual: tuple[str, ...] = ()
     storage: str = ""
     unlogged: bool = False
@@ -89,6 +99,19 @@ class Facts:
     @property
     def primary(self) -> Key | None:
         return next((k for k in self.keys if k.primary), None)
+
+    def words(self, column: str) -> Mapping[str, str]:
+        """Who refers to the table, and the views that read the column."""
+        return {
+            "refers": ", ".join(dict.fromkeys(key.table for key in self.incoming)),
+            "views": ", ".join(view.name for view in self.views if column in view.columns),
+            "holder": self.holders.get(column, ""),
+        }
+
+    def barred(self, rung: Rung) -> str:
+        if rung is not Rung.REWRITE or not self.blockers:
+            return ""
+        return f"; a recreation is not possible: {'; '.join(self.blockers)}"
 
     def indexed(self, column: str) -> bool:
         return any(column in i.columns for i in self.indexes) or any(

@@ -11,7 +11,8 @@ from instar.backends.base import RunContext
 from instar.backends.postgres.keyset import Keyset
 from instar.backends.postgres.session import Session
 from instar.backends.sql import qualified, quote_double
-from instar.core.schema import TableName
+from instar.core.plan import Rung, Step
+from instar.core.schema import Table, TableName
 
 FILL = "fill"
 _PLACE = "fill_place"
@@ -37,6 +38,22 @@ class Fill:
         open_ = " OR ".join(f"{quote_double(c)} IS NULL" for c in self.empty)
         also = f" AND {where}" if where else ""
         return f"UPDATE {qualified(self.table)} AS live SET {sets} WHERE ({open_}){also}"
+
+    @property
+    def words(self) -> str:
+        return f"fill {', '.join(c for c, _ in self.sets)} of old rows"
+
+    def step(self, title: str, after: Table) -> Step:
+        return Step(
+            id="",
+            kind="fill",
+            rung=Rung.STEPS,
+            title=title,
+            sql=(self.update(),),
+            after=after,
+            repeatable=True,
+            data={FILL: self.dump()},
+        )
 
     def dump(self) -> str:
         return json.dumps(asdict(self))
@@ -69,8 +86,7 @@ def _walk(session: Session, fill: Fill, context: RunContext, what: str) -> None:
         sql = fill.update(keyset.between(place, end))
 
         def once(sql: str = sql) -> int:
-            with session.transaction():
-                session.execute(session.patience.lock_sql)
+            with session.patient_transaction():
                 return session.execute(sql)
 
         done += session.patiently(once)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from instar.backends.base import NotATable
+from instar.backends.parsing import BadExpression
 from instar.backends.postgres import catalog
 from instar.backends.postgres.facts import EXTRA, Facts, ForeignKey, Index, Key, Sequence_, View
-from instar.backends.postgres.spelling import BadExpression, plain_default, spelled, unwrapped
+from instar.backends.postgres.spelling import plain_default, spelled, unwrapped
 from instar.backends.postgres.types import parse_type, type_sql
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
 from instar.core.types import Column
@@ -42,7 +44,24 @@ class _Raw:
     others: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
-def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The queries that read the catalog, and what stands in the way of a recreation."""
+
+    format: str = "postgres"
+    tables: str = catalog.TABLES
+    views: str = catalog.VIEWS
+    sequences: str = catalog.SEQUENCES
+    others: str = catalog.OTHERS
+    bars: Callable[[Facts], Iterator[str]] = lambda _: iter(())
+
+
+_PLAIN = Reader()
+
+
+def read_tables(
+    ask: Ask, names: Sequence[TableName], reader: Reader = _PLAIN
+) -> Mapping[TableName, Table | NotATable]:
     """The tables, views and other relations among the names."""
     found: dict[TableName, Table | NotATable] = {}
     schemas, tables = [n.schema for n in names], [n.name for n in names]
@@ -53,46 +72,47 @@ def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Tabl
             oids[oid] = place
         else:
             found[place] = NotATable(place, _KINDS.get(kind, "a partition of another table"))
-    for oid, raw in _read(ask, list(oids)).items():
-        found[oids[oid]] = _table(oids[oid], oid, raw)
+    for oid, raw in _read(ask, list(oids), reader).items():
+        found[oids[oid]] = _table(oids[oid], oid, raw, reader)
     return {name: found[name] for name in names if name in found}
 
 
-def _read(ask: Ask, oids: list[int]) -> dict[int, _Raw]:
+def _read(ask: Ask, oids: list[int], reader: Reader) -> dict[int, _Raw]:
     raw: dict[int, _Raw] = {oid: _Raw() for oid in oids}
     if not oids:
         return raw
-    for row in ask(catalog.TABLES, [oids]):
+    for row in ask(reader.tables, [oids]):
         raw[row[0]].head = row
     for part, sql in (
         ("columns", catalog.COLUMNS),
         ("indexes", catalog.INDEXES),
-        ("views", catalog.VIEWS),
-        ("sequences", catalog.SEQUENCES),
+        ("views", reader.views),
+        ("sequences", reader.sequences),
     ):
         for row in ask(sql, [oids]):
             getattr(raw[row[0]], part).append(row)
     for row in ask(catalog.CONSTRAINTS, [oids, oids]):
         for oid in {row[0], row[7]} & raw.keys():
             raw[oid].constraints.append(row)
-    for oid, kind, name in ask(catalog.OTHERS, [oids] * 6):
+    for oid, kind, name in ask(reader.others, [oids] * reader.others.count("%s")):
         raw[oid].others[kind].append(name)
     return raw
 
 
-def _table(name: TableName, oid: int, raw: _Raw) -> Table:
+def _table(name: TableName, oid: int, raw: _Raw, reader: Reader) -> Table:
     names = {row[1]: str(row[2]) for row in raw.columns}
     own = [row for row in raw.constraints if row[0] == oid]
     facts = _facts(oid, raw, names, own)
+    facts = replace(facts, blockers=(*facts.blockers, *reader.bars(facts)))
     primary = facts.primary
     order = tuple(names.values())
     return Table(
         name,
         tuple(_column(row, facts, order) for row in raw.columns),
-        format="postgres",
+        format=reader.format,
         primary_key=primary.columns if primary else (),
         constraints=tuple(_constraints(own, names, order)),
-        change_tracking=False,
+        change_tracking=None,
         comment=raw.head[2],
         extras=MappingProxyType({EXTRA: facts.dump()}),
     )
@@ -130,7 +150,7 @@ def _constraints(
 ) -> Iterator[Constraint]:
     """CHECK and UNIQUE that hold for every row: one that is not validated yet does not count."""
     for row in rows:
-        _, name, kind, key, expression, valid, _, _, _, _, _, enforced = row
+        _, name, kind, key, expression, valid, _, _, _, _, _, enforced, *_ = row
         if not valid or not enforced or HELPER in name:
             continue
         if kind == "c":
@@ -150,7 +170,9 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         owner=head[1],
         indexes=tuple(_index(row, names) for row in raw.indexes),
         keys=tuple(
-            Key(row[1], named(row[3]), row[2] == "p", row[6]) for row in own if row[2] in "pu"
+            Key(r[1], named(r[3]), r[2] == "p", r[6], r[12], named(r[13]), r[14] or "")
+            for r in own
+            if r[2] in "pu"
         ),
         outgoing=tuple(ForeignKey(r[1], r[10], named(r[3])) for r in own if r[2] == "f"),
         incoming=tuple(
@@ -162,10 +184,12 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         sequences=tuple(_sequence(row, names) for row in raw.sequences),
         unvalidated=tuple(r[1] for r in own if not r[5] and HELPER not in r[1]),
         blockers=tuple(_blockers(oid, raw, own)),
+        uncarried=tuple(raw.others["uncarried"]),
         triggers=tuple(n for n in raw.others["trigger"] if HELPER not in n),
         privileges=head[5] or "",
         types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},
         collations={str(r[2]): str(r[8]) for r in raw.columns if r[8]},
+        holders=_holders(raw.others["holds"]),
         virtual=tuple(str(r[2]) for r in raw.columns if r[6] == "v"),
         storage=head[4] or "",
         unlogged=head[3],
@@ -186,9 +210,16 @@ def _index(row: Row, names: Mapping[int, str]) -> Index:
 
 
 def _sequence(row: Row, names: Mapping[int, str]) -> Sequence_:
-    _, number, name, identity, options = row
+    _, number, name, identity, options, type_ = row
     word = {"a": "ALWAYS", "d": "BY DEFAULT"}.get(identity, "")
-    return Sequence_(names.get(number, ""), name, word, options)
+    return Sequence_(names.get(number, ""), name, word, options, type_)
+
+
+def _holders(rows: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for column, what in map(json.loads, rows):
+        found[column] = f"{found[column]}, {what}" if column in found else what
+    return found
 
 
 def _blockers(oid: int, raw: _Raw, own: Sequence[Row]) -> Iterator[str]:
@@ -212,6 +243,8 @@ def _blockers(oid: int, raw: _Raw, own: Sequence[Row]) -> Iterator[str]:
             yield words
     if publications := sorted(set(others["publication"])):
         yield f"it is published by {', '.join(publications)}: take it out of the publication first"
+    for what in others["numbers"]:
+        yield f"{what} takes numbers from the sequence of its identity"
     if others["function"]:
         yield f"the body of {', '.join(others['function'])} is bound to it"
     for row in raw.views:

@@ -9,26 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from instar.backends.postgres.create import comment_column, comment_table, names
 from instar.backends.postgres.facts import Facts, facts_of
-from instar.backends.postgres.fill import FILL, Fill
+from instar.backends.postgres.fill import Fill
 from instar.backends.postgres.inspect import HELPER
 from instar.backends.postgres.key import chosen_key
 from instar.backends.postgres.names import fitted
 from instar.backends.postgres.renaming import ordered_renames
 from instar.backends.postgres.script import (
-    SCRIPT,
     Part,
-    dump,
     either,
     has_constraint,
     has_index,
     is_required,
+    script,
+    script_step,
 )
 from instar.backends.postgres.spelling import spelled
 from instar.backends.postgres.types import type_sql
 from instar.backends.postgres.values import PostgresValues, PostgresWriter
-from instar.backends.postgres.words import EXCLUSIVE, SHARED, locked, losses, title
+from instar.backends.postgres.words import EXCLUSIVE, SHARED, locked
+from instar.backends.relational.create import comment_column, comment_table, names
+from instar.backends.relational.steps import alter_step, numbered
+from instar.backends.relational.words import title
 from instar.backends.sql import qualified, quote_double
 from instar.core.changes import (
     AddColumn,
@@ -47,7 +49,7 @@ from instar.core.changes import (
     modification,
 )
 from instar.core.evolve import evolve
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Step
 from instar.core.projection import FieldCarry, FromExpression, FromOld, Same
 from instar.core.schema import Check, Table, Unique
 from instar.core.types import Column, Type
@@ -55,11 +57,7 @@ from instar.core.types import Column, Type
 
 def native_steps(job: Job, known: Mapping[str, Type], timeout: float) -> tuple[Step, ...]:
     """The job as steps; the last one's `after` is the target."""
-    steps = list(_Native(job, known, timeout).steps())
-    numbered = [replace(s, id=f"{job.target.name}/{n}") for n, s in enumerate(steps, start=1)]
-    if numbered:
-        numbered[-1] = replace(numbered[-1], after=job.target)
-    return tuple(numbered)
+    return numbered(_Native(job, known, timeout).steps(), job.target)
 
 
 @dataclass(slots=True)
@@ -93,7 +91,9 @@ class _Native:
             yield self._alter(wide, list(self._adds(wide, fields, filled=False)), table)
         if fill is not None:
             yield self._fill_step(fill, table)
+        late = [c for c in self.job.changes if self._in_key(c)]
         rest = [c for c in map(self._later, self.job.changes) if c is not None and c not in slow]
+        rest = [c for c in rest if c not in late]
         if rest:
             table = evolve(table, tuple(rest))
             yield self._alter(rest, list(self._statements(rest, fields)), table)
@@ -113,6 +113,13 @@ class _Native:
                     yield self._primary(change, table)
                 case _:
                     pass
+        if late:
+            table = evolve(table, tuple(late))
+            yield self._alter(late, list(self._statements(late, fields)), table)
+
+    def _in_key(self, change: Change) -> bool:
+        """A column that goes would take the primary key with it: the new key comes first."""
+        return isinstance(change, DropColumn) and change.path[0] in self.live.primary_key
 
     def _by_rows(self, field: FieldCarry) -> bool:
         if not isinstance(field.source, FromExpression):
@@ -144,20 +151,8 @@ class _Native:
         return made
 
     def _alter(self, changes: list[Change] | list[AddColumn], sql: list[str], after: Table) -> Step:
-        lost = losses(changes)
-        words = f"drops {', '.join(lost)} of {after.name}: the values are lost" if lost else None
-        return Step(
-            id="",
-            kind="alter",
-            rung=Rung.METADATA,
-            title=locked(title(changes), EXCLUSIVE, self.timeout),
-            sql=tuple(sql),
-            after=after,
-            destructive=bool(lost),
-            reversible=not lost,
-            confirm=words,
-            data={SCRIPT: dump([Part(tuple(sql))])},
-        )
+        words = locked(title(changes), EXCLUSIVE, self.timeout)
+        return alter_step(changes, sql, after, words=words, data=script([Part(tuple(sql))]))
 
     def _statements(self, changes: list[Change], fields: Mapping[str, FieldCarry]) -> Iterator[str]:
         """Constraints go first, then columns, then names; new columns may take a name set free."""
@@ -247,28 +242,11 @@ class _Native:
         how = f"in batches by {', '.join(c for c, _ in fill.key)}"
         if not fill.key:
             how = "in one transaction, for want of a key"
-        columns = ", ".join(c for c, _ in fill.sets)
-        return Step(
-            id="",
-            kind="fill",
-            rung=Rung.STEPS,
-            title=locked(f"fill {columns} of old rows {how}", "ROW EXCLUSIVE", self.timeout),
-            sql=(fill.update(),),
-            after=after,
-            repeatable=True,
-            data={FILL: fill.dump()},
-        )
+        words = locked(f"{fill.words} {how}", "ROW EXCLUSIVE", self.timeout)
+        return fill.step(words, after)
 
     def _step(self, kind: str, words: str, parts: list[Part], after: Table) -> Step:
-        return Step(
-            id="",
-            kind=kind,
-            rung=Rung.STEPS,
-            title=locked(words, SHARED, self.timeout),
-            sql=tuple(sql for part in parts for sql in part.sql),
-            after=after,
-            data={SCRIPT: dump(parts)},
-        )
+        return script_step(kind, locked(words, SHARED, self.timeout), parts, after)
 
     def _require(self, column: str, after: Table) -> Step:
         """A CHECK that is validated first spares SET NOT NULL its look at every row."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from dataclasses import replace
 from types import MappingProxyType
 
+from instar.backends.parsing import BadExpression
 from instar.backends.postgres.names import LIMIT, too_long
 from instar.backends.postgres.scratch import NotTaken, Speller
 from instar.backends.postgres.spelling import (
-    BadExpression,
+    STABLE,
+    VOLATILE,
     Expression,
     is_literal,
     plain_default,
     spelled,
 )
 from instar.backends.postgres.types import MAX_DIGITS, kept
+from instar.backends.relational.normalize import Normalizer
 from instar.core.findings import Finding, Severity
-from instar.core.schema import Check, Constraint, Hint, Table, TableName, Unique, Wanted
+from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import Array, Column, Decimal, Path, Type, bare, children, path_text
 
 
@@ -25,8 +28,12 @@ def normalize(
     wanted: Wanted, live: Table | None, speller: Speller | None
 ) -> tuple[Wanted, tuple[Finding, ...]]:
     """The wanted table in PostgreSQL's words."""
-    work = _Normalizer(wanted, live, speller)
-    table = work.table()
+    return normalized(PostgresNormalizer(wanted, live, speller))
+
+
+def normalized(work: PostgresNormalizer) -> tuple[Wanted, tuple[Finding, ...]]:
+    """The wanted table and its helpers."""
+    wanted, table = work.wanted, work.table()
     hints: dict[Path, Hint] = {
         path: work.hint(path, hint) for path, hint in wanted.hints.items() if len(path) == 1
     }
@@ -34,108 +41,71 @@ def normalize(
     return result, tuple(work.findings)
 
 
-class _Normalizer:
-    """Walks one table and gathers findings."""
+class PostgresNormalizer(Normalizer):
+    """Asks the server, where there is one, how it spells expressions."""
+
+    engine = "PostgreSQL"
+    format = "postgres"
+    partitioning = Severity.WARNING
+
+    def kept(self, type_: Type) -> tuple[Type, tuple[str, ...]]:
+        """What would be reported, and what is not kept, in words."""
+        return kept(type_)
 
     def __init__(self, wanted: Wanted, live: Table | None, speller: Speller | None) -> None:
-        self.wanted = wanted
-        self.live = live
+        super().__init__(wanted, live, str.casefold)
         self.speller = speller
-        self.name: TableName = wanted.table.name
-        self.findings: list[Finding] = []
-
-    def say(
-        self, code: str, severity: Severity, words: str, path: Path = (), hint: str | None = None
-    ) -> None:
-        self.findings.append(Finding(code, severity, f"[{self.name}] {words}.", hint, path))
-
-    def unkept(self, code: str, words: str, path: Path = (), *, warn: bool = False) -> None:
-        severity = Severity.WARNING if warn else Severity.INFO
-        self.say(code, severity, f"PostgreSQL does not keep {words}", path)
 
     def table(self) -> Table:
-        declared = self.wanted.table
-        self._names(declared)
-        key = {name.casefold() for name in declared.primary_key}
-        columns = tuple(self.column(c, required=c.name.casefold() in key) for c in declared.columns)
-        spellings = tuple(_spellings(self.wanted, self.live))
-        self._unkept_parts(declared)
-        return replace(
-            declared,
-            columns=columns,
-            primary_key=_respelled(declared.primary_key, spellings),
-            constraints=tuple(self.constraints(declared.constraints, columns, spellings)),
-            cluster_by=(),
-            partition_by=(),
-            properties=MappingProxyType({}),
-            change_tracking=None,
-            format="postgres",
-        )
+        self._names(self.wanted.table)
+        return super().table()
 
     def _names(self, declared: Table) -> None:
-        names = [declared.name.schema, declared.name.name, *(c.name for c in declared.columns)]
-        for name in (*names, *(c.name for c in declared.constraints)):
-            if too_long(name):
-                words = (
-                    f"the name '{name}' has {len(name.encode())} bytes; PostgreSQL cuts at {LIMIT}"
-                )
-                self.say("F601", Severity.ERROR, words, (), "Choose a shorter name.")
-            if "\x00" in name:
-                self.say("F601", Severity.ERROR, "a name holds a zero byte", ())
+        table, columns = declared.name, declared.columns
+        self._name(table.schema)
+        self._name(table.name)
+        for column in columns:
+            self._name(column.name, (column.name,))
+        for constraint in declared.constraints:
+            self._name(constraint.name, key=f"constraints.{constraint.name}")
 
-    def _unkept_parts(self, declared: Table) -> None:
-        if declared.cluster_by:
-            self.unkept("F604", f"clustering by ({', '.join(declared.cluster_by)})")
-        if declared.partition_by:
-            self.unkept("F604", f"partitioning by ({', '.join(declared.partition_by)})", warn=True)
-        if declared.change_tracking:
-            self.unkept("F604", "change tracking", warn=True)
-        for key in declared.properties:
-            self.unkept("F604", f"the property '{key}'")
-
-    def column(self, column: Column, *, required: bool) -> Column:
-        path = (column.name,)
-        type_ = self.type(column.type, path)
-        return replace(
-            column,
-            type=type_,
-            nullable=column.nullable and not required,
-            default=self.default(column, type_, path),
-            identity=None,
-        )
+    def _name(self, name: str, path: Path = (), key: str = "") -> None:
+        if too_long(name):
+            words = (
+                f"the name '{name}' has {len(name.encode())} bytes; {self.engine} cuts at {LIMIT}"
+            )
+            self.say("F601", Severity.ERROR, words, path, "Choose a shorter name.", key)
+        if "\x00" in name:
+            self.say("F601", Severity.ERROR, "a name holds a zero byte", path, None, key)
 
     def type(self, type_: Type, path: Path) -> Type:
         bad = [t for t in (type_, *(c.type for c in children(type_))) if _too_wide(t)]
         if bad:
-            words = (
-                f"'{path_text(path)}': PostgreSQL has no decimal of more than {MAX_DIGITS} digits"
-            )
+            words = f"'{path_text(path)}': {self.engine} has no decimal of more than {MAX_DIGITS} digits"
             self.say("F601", Severity.ERROR, words, path)
             return Decimal(MAX_DIGITS, 0)
-        known, lost = kept(type_)
+        known, lost = self.kept(type_)
         for words in lost:
             self.unkept("F602", f"{words} of '{path_text(path)}'", path)
         if isinstance(type_, Array) and isinstance(known, Array) and not type_.element.nullable:
-            self.unkept("F603", f"NOT NULL of '{path_text((*path, 'element'))}'", path, warn=True)
+            words = f"NOT NULL of '{path_text((*path, 'element'))}'"
+            self.unkept("F603", words, path, Severity.WARNING)
         return known
 
-    def default(self, column: Column, type_: Type, path: Path) -> str | None:
-        """The lasting default as the catalog will report it."""
-        if column.default is None:
-            return None
+    def default(self, sql: str, type_: Type, path: Path) -> str | None:
         what = f"the default of '{path_text(path)}'"
         try:
-            expression = spelled(column.default)
+            expression = spelled(sql)
         except BadExpression as error:
-            self.bad(what, column.default, str(error), path)
+            self.bad(what, sql, str(error), path)
             return None
         text = plain_default(expression.text)
-        if text is None or self._live_default(column.name) == text or self.speller is None:
+        if text is None or self._live_default(path[0]) == text or self.speller is None:
             return text
         try:
             found = plain_default(self.speller.default(expression.text, type_))
         except NotTaken as error:
-            self.bad(what, column.default, str(error), path)
+            self.bad(what, sql, str(error), path)
             return text
         return text if is_literal(text) and found == text else found
 
@@ -143,29 +113,19 @@ class _Normalizer:
         live = self.live.columns if self.live is not None else ()
         return next((c.default for c in live if c.name.casefold() == name.casefold()), None)
 
-    def bad(self, what: str, sql: str, why: str, path: Path = ()) -> None:
-        words = f"{what} is not an expression that PostgreSQL can use: {sql} ({why.rstrip('.')})"
-        self.say("F606", Severity.ERROR, words, path, "Write exactly one SQL expression.")
-
-    def constraints(
-        self, declared: tuple[Constraint, ...], columns: tuple[Column, ...], names: tuple[str, ...]
-    ) -> Iterator[Constraint]:
-        for constraint in declared:
-            match constraint:
-                case Unique(name, unique):
-                    yield Unique(name, _respelled(unique, names))
-                case Check(name, sql):
-                    yield Check(name, self._check(name, sql, columns, names))
-
-    def _check(
+    def check(
         self, name: str, sql: str, columns: tuple[Column, ...], names: tuple[str, ...]
     ) -> str:
         """As the catalog spells it; the server is asked unless the table has it already."""
         try:
-            text = spelled(sql, names).text
+            expression = spelled(sql, names)
         except BadExpression as error:
             self.bad(f"CHECK '{name}'", sql, str(error))
             return sql
+        text = expression.text
+        if expression.moving and not self.has_check(text):
+            self.moving(f"CHECK '{name}'", _as_written(expression.moving, sql))
+            return text
         if self.speller is None or self._has_check(text, columns, names):
             return text
         as_named = tuple(replace(c, name=n) for c, n in zip(columns, names, strict=True))
@@ -183,8 +143,7 @@ class _Normalizer:
             return False
         types = {name: bare(c.type) for c, name in zip(columns, names, strict=True)}
         stay = all(types.get(c.name, bare(c.type)) == bare(c.type) for c in self.live.columns)
-        there = (c for c in self.live.constraints if isinstance(c, Check))
-        return stay and any(c.expression == text for c in there)
+        return stay and self.has_check(text)
 
     def hint(self, path: Path, hint: Hint) -> Hint:
         """Migration helpers over the old row."""
@@ -231,32 +190,23 @@ class _Normalizer:
         required = found.nullable and not wish.nullable
         if key == "_default":
             return not required
-        return bare(found.type) == bare(kept(wish.type)[0])
+        return bare(found.type) == bare(self.kept(wish.type)[0])
 
     def _moves(self, what: str, key: str, expression: Expression, path: Path) -> bool:
-        """A value that changes from call to call could never be verified, nor repeated after a crash."""
         moving = expression.volatile
         if key == "_using" and expression.varies:
             moving = moving or expression.functions
-        if not moving:
-            return False
-        words = f"{what} answers differently each time: {', '.join(sorted(moving))}"
-        self.say("F607", Severity.ERROR, words, path, "Use a repeatable expression.")
-        return True
+        if moving:
+            self.moving(what, _as_written(moving, expression.text), path)
+        return bool(moving)
+
+
+def _as_written(functions: frozenset[str], sql: str) -> frozenset[str]:
+    """The functions by the names that the text has, not by those of the parser."""
+    text = sql.casefold()
+    called = frozenset(re.findall(r"\w+(?=\s*\()", text)) & (VOLATILE | STABLE)
+    return called or frozenset(f for f in functions if f in text) or functions
 
 
 def _too_wide(type_: Type) -> bool:
     return isinstance(type_, Decimal) and type_.precision > MAX_DIGITS
-
-
-def _spellings(wanted: Wanted, live: Table | None) -> Iterator[str]:
-    """Each wanted column as the table will spell it: a live name stays unless a rename is declared."""
-    names = {c.name.casefold(): c.name for c in live.columns} if live is not None else {}
-    for column in wanted.table.columns:
-        renamed = wanted.hint((column.name,)).renamed_from is not None
-        yield column.name if renamed else names.get(column.name.casefold(), column.name)
-
-
-def _respelled(columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    by_fold = {name.casefold(): name for name in names}
-    return tuple(by_fold.get(c.casefold(), c) for c in columns)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
-from instar.backends.postgres.create import column_sql, comments, constraint_sql
-from instar.backends.postgres.facts import Facts, Index, facts_of
+from instar.backends.postgres.create import column_sql
+from instar.backends.postgres.facts import Facts, Index, Key, Sequence_, facts_of
+from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.inspect import HELPER
 from instar.backends.postgres.key import KeyColumns, chosen_key
 from instar.backends.postgres.names import LOG, NEW, OLD, beside, fitted
+from instar.backends.postgres.sequences import LARGEST, numbered_sql
 from instar.backends.postgres.spelling import spelled
+from instar.backends.postgres.types import type_sql
 from instar.backends.postgres.values import PostgresValues, PostgresWriter
-from instar.backends.postgres.words import losses, title
+from instar.backends.postgres.words import locked
+from instar.backends.relational.create import comments, constraint_sql, names
+from instar.backends.relational.steps import swap_step
+from instar.backends.relational.words import copied
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.changes import DropColumn, ModifyColumn, Rename, modification
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Step
 from instar.core.projection import (
     Converted,
     FieldCarry,
@@ -33,12 +38,6 @@ from instar.core.types import Column, Integer, Type
 
 RECIPE = "recipe"
 _HIDDEN = "__instar_key_"
-_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w$])[^\W\d]\w*(?!\w*\s*\()""")
-_INDEX = re.compile(
-    r'CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")*"|[^\s"]+) ON (?:ONLY )?'
-    r'(?:"(?:[^"]|"")*"|[^\s".]+)\.(?:"(?:[^"]|"")*"|[^\s".]+) (USING .*)$',
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,8 @@ class Recipe:
     dropped: tuple[str, ...]
     identities: tuple[tuple[str, str, str], ...]
     """(new column, old column, its old sequence)"""
-    serials: tuple[tuple[str, str], ...]
-    """(new column, sequence)"""
+    serials: tuple[tuple[str, str, str], ...]
+    """(new column, sequence, the wider type that it takes with its column)"""
     owner: str
     unlogged: bool
 
@@ -87,7 +86,8 @@ class Recipe:
 
     def insert(self, rows: str) -> str:
         names = ", ".join(quote_double(c) for c in self.columns)
-        return f"INSERT INTO {self.new} ({names}) OVERRIDING SYSTEM VALUE {rows}"
+        numbered = "OVERRIDING SYSTEM VALUE " if self.identities else ""
+        return f"INSERT INTO {self.new} ({names}) {numbered}{rows}"
 
     def dump(self) -> str:
         return json.dumps(asdict(self))
@@ -96,14 +96,14 @@ class Recipe:
     def fingerprint(self) -> str:
         return hashlib.sha256(self.dump().encode()).hexdigest()
 
-    @staticmethod
-    def load(text: str) -> Recipe:
+    @classmethod
+    def load(cls, text: str) -> Self:
         raw: dict[str, Any] = json.loads(text)
         made: dict[str, Any] = {
             f.name: _tuples(raw[f.name]) if isinstance(raw[f.name], list) else raw[f.name]
-            for f in fields(Recipe)
+            for f in fields(cls)
         }
-        return Recipe(**made)
+        return cls(**made)
 
 
 def _tuples(items: list[Any]) -> tuple[Any, ...]:
@@ -112,29 +112,17 @@ def _tuples(items: list[Any]) -> tuple[Any, ...]:
 
 def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
     """One resumable step: copy beside the table, catch up with writers, verify, swap."""
-    recipe = _Maker(job, known).recipe()
-    name, lost = job.target.name, losses(job.changes)
-    aside = f"{name.name}{OLD}1"
-    words = f"copies every row of {name} into a new table and swaps it in; the old one is kept as {aside}"
-    if not recipe.key:
-        words += "; it has no key, so that writers wait for the whole copy"
-    if lost:
-        words += f". Not in the new table: {', '.join(lost)}"
+    recipe = Maker(job, known).recipe()
+    aside = f"{job.target.name.name}{OLD}1"
+    words = copied(job.target.name, aside)
     how = "writers go on; cut-over: ACCESS EXCLUSIVE for a moment"
     if not recipe.key:
+        words += "; it has no key, so that writers wait for the whole copy"
         how = "SHARE ROW EXCLUSIVE for the whole copy, for want of a key"
-    return Step(
-        id=f"{name}/1",
-        kind="recreate",
-        rung=Rung.REWRITE,
-        title=f"recreate {name}: {title(job.changes)} [lock: {how}; waits {timeout:g}s]",
-        sql=tuple(_shown(recipe, aside)),
-        after=job.target,
-        destructive=bool(lost),
-        reversible=True,
-        confirm=words,
-        data={RECIPE: recipe.dump()},
-    )
+    if left := facts_of(job.live).uncarried if job.live else ():
+        words += f"; not carried over: {', '.join(left)}"
+    lock = locked("", how, timeout)
+    return swap_step(job, "recreate", lock, _shown(recipe, aside), words, {RECIPE: recipe.dump()})
 
 
 def _shown(recipe: Recipe, aside: str) -> Iterator[str]:
@@ -149,7 +137,9 @@ def _shown(recipe: Recipe, aside: str) -> Iterator[str]:
     yield f"ALTER TABLE {recipe.new} RENAME TO {quote_double(recipe.name)}"
 
 
-class _Maker:
+class Maker:
+    """Makes the recipe of a job."""
+
     def __init__(self, job: Job, known: Mapping[str, Type]) -> None:
         assert job.live is not None
         self.job = job
@@ -194,13 +184,19 @@ class _Maker:
                 if s.identity and s.column not in self.dropped
             ),
             serials=tuple(
-                (self.renames.get(s.column, s.column), s.name)
+                (self.renames.get(s.column, s.column), s.name, self._widened(s))
                 for s in self.facts.sequences
                 if not s.identity and s.column not in self.dropped
             ),
             owner=self.facts.owner,
             unlogged=self.facts.unlogged,
         )
+
+    def _widened(self, sequence: Sequence_) -> str:
+        column = self.target.column((self.renames.get(sequence.column, sequence.column),))
+        wish = type_sql(column.type) if column is not None else ""
+        now = LARGEST.get(sequence.type)
+        return wish if now is not None and LARGEST.get(wish, 0) > now else ""
 
     def _varies(self, field: FieldCarry) -> bool:
         names = tuple(c.name for c in self.live.columns)
@@ -235,7 +231,7 @@ class _Maker:
             sequence = numbered.get(column.name)
             if sequence is not None and sequence.column not in self.dropped:
                 text += (
-                    f" GENERATED {sequence.identity} AS IDENTITY ({sequence.options})"
+                    f" GENERATED {sequence.identity} AS IDENTITY ({numbered_sql(sequence)})"
                     if sequence.identity
                     else f" DEFAULT nextval({literal(sequence.name)}::regclass)"
                 )
@@ -273,41 +269,37 @@ class _Maker:
         if self.target.primary_key:
             old = self.facts.primary
             name = old.name if old else fitted(self.target.name.name, "_pkey")
-            columns = ", ".join(quote_double(c) for c in self.target.primary_key)
             short = temporary(name)
-            yield short, name, f"{alter} {quote_double(short)} PRIMARY KEY ({columns})"
+            words = f"PRIMARY KEY ({names(self.target.primary_key)}){self._extras(old)}"
+            yield short, name, f"{alter} {quote_double(short)} {words}"
         for constraint in self.target.constraints:
             if isinstance(constraint, Unique):
-                columns = ", ".join(quote_double(c) for c in constraint.columns)
+                key = self.key_named(constraint.name)
                 short = temporary(constraint.name)
-                yield (
-                    short,
-                    constraint.name,
-                    f"{alter} {quote_double(short)} UNIQUE ({columns})",
-                )
+                alike = "NULLS NOT DISTINCT " if key and key.nulls_alike else ""
+                words = f"UNIQUE {alike}({names(constraint.columns)}){self._extras(key)}"
+                yield short, constraint.name, f"{alter} {quote_double(short)} {words}"
         for index in self.facts.indexes:
             if index.valid and not self.dropped & set(index.columns):
                 short = temporary(index.name)
                 yield short, index.name, self._index(index, short, place)
 
+    def key_named(self, name: str) -> Key | None:
+        return next((k for k in self.facts.keys if k.name == name), None)
+
+    def _extras(self, key: Key | None) -> str:
+        """Columns that the key's index carries along, and how it is stored."""
+        if key is None:
+            return ""
+        stored = f" WITH ({key.storage})" if key.storage else ""
+        return self.included(key) + stored
+
+    def included(self, key: Key) -> str:
+        kept = tuple(self.renames.get(c, c) for c in key.include if c not in self.dropped)
+        return f" INCLUDE ({names(kept)})" if kept else ""
+
     def _index(self, index: Index, short: str, place: TableName) -> str:
-        found = _INDEX.match(index.definition)
-        assert found is not None, index.definition
         unique = "UNIQUE " if index.unique else ""
-        rest = _renamed(found[1], self.renames)
+        names = tuple(c.name for c in self.live.columns)
+        rest = index_body(index.definition, names, self.renames)
         return f"CREATE {unique}INDEX {quote_double(short)} ON {qualified(place)} {rest}"
-
-
-def _renamed(text: str, renames: Mapping[str, str]) -> str:
-    """Columns under their new names in the text of an index."""
-    if not renames:
-        return text
-
-    def respelled(match: re.Match[str]) -> str:
-        token = match[0]
-        name = token[1:-1].replace('""', '"') if token[0] == '"' else token
-        if token[0] == "'" or name not in renames:
-            return token
-        return quote_double(renames[name])
-
-    return _TOKEN.sub(respelled, text)

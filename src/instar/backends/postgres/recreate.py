@@ -14,14 +14,15 @@ from dataclasses import dataclass
 
 from instar.backends.base import RunContext
 from instar.backends.postgres.cutover import swap
-from instar.backends.postgres.errors import RowsInTheWay
 from instar.backends.postgres.keyset import Keyset, Place
 from instar.backends.postgres.names import FN, LOG, POS, TRIGGER, beside
+from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
+from instar.backends.postgres.settings import column_settings, tablespace
 from instar.backends.postgres.verify import Truncated, Verifier
 from instar.backends.sql import literal, qualified, quote_double
-from instar.errors import EngineError, InstarError, VerificationFailed
+from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
 
 COPY, BUILD, VERIFY, SWAP, DONE = "copy", "build", "verify", "swap", "swapped"
 _FEW, _ROUNDS = 500, 20
@@ -48,23 +49,22 @@ class Recreation:
         self.fn = qualified(beside(recipe.table, FN))
 
     def run(self) -> None:
-        try:
-            self._phases()
-        except (RowsInTheWay, VerificationFailed) as error:
-            # The table is as it was; nothing is left behind that writers would have to pay for.
-            try:
-                self.abandon()
-            except InstarError as failed:
-                error.hint = f"{error.hint} Its triggers could not be removed yet: {failed.message}"
-            raise
-
-    def _phases(self) -> None:
         state = self.state()
         if state is not None and state.fingerprint != self.recipe.fingerprint:
             if state.phase == DONE:
                 raise _unfinished(self.recipe)
             self.abandon()
             state = None
+        try:
+            self._phases(state)
+        except (OutcomeUnknown, Interrupted):
+            raise
+        except InstarError as error:
+            # The table is as it was: nothing may be left behind that writers would have to pay for.
+            self._give_up(error)
+            raise
+
+    def _phases(self, state: State | None) -> None:
         while True:
             if state is None:
                 self.session.patiently(self._prepare)
@@ -76,6 +76,16 @@ class Recreation:
             except Truncated:
                 self.abandon()
                 state = None
+
+    def _give_up(self, error: InstarError) -> None:
+        """What cannot be taken away now is not forgotten: the step stays open and is asked for again."""
+        try:
+            self.abandon()
+            state = self.state()
+        except InstarError as failed:
+            raise _left(self.recipe, error, failed) from error
+        if state is not None:
+            raise _not_ended(self.recipe, error) from error
 
     def _go_on(self, state: State) -> None:
         phase = state.phase
@@ -119,17 +129,29 @@ class Recreation:
         return [
             f"CREATE TABLE {self.pos} (fingerprint text, phase text, place text, rows bigint, "
             "kept text, validate text)",
+            private(self.pos),
             f"INSERT INTO {self.pos} VALUES ({literal(self.recipe.fingerprint)}, {literal(phase)}, "
             "NULL, 0, NULL, NULL)",
         ]
 
-    def create_new(self) -> list[str]:
+    def _make(self) -> None:
+        recipe = self.recipe
+        for sql in self._create_new():
+            self.session.execute(sql)
+        for sql in column_settings(
+            self.session, self.table, recipe.new, dict(recipe.renames), recipe.dropped
+        ):
+            self.session.execute(sql)
+
+    def _create_new(self) -> list[str]:
         unlogged = "UNLOGGED " if self.recipe.unlogged else ""
         owner = quote_double(self.recipe.owner)
+        space = tablespace(self.session, self.table)
         return [
-            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body})",
+            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body}){space}",
             *self.recipe.comments,
             f"ALTER TABLE {self.recipe.new} OWNER TO {owner}",
+            private(self.recipe.new),
         ]
 
     def _prepare(self) -> None:
@@ -138,17 +160,24 @@ class Recreation:
         keys = ", ".join(f"k{n} {t}" for n, (_, t) in enumerate(self.recipe.key, start=1))
         with self.session.transaction():
             self.session.execute(self.session.patience.lock_sql)
+            self._make()
             for sql in (
                 *self._position_sql(COPY),
-                *self.create_new(),
+                *self._tried(),
                 f"CREATE TABLE {self.log} (seq bigint GENERATED ALWAYS AS IDENTITY, "
                 f"truncated boolean NOT NULL DEFAULT FALSE, {keys})",
+                private(self.log),
                 self._function(),
                 *self._triggers(),
             ):
                 self.session.execute(sql)
             self._point("prepare, not committed")
         self._point("prepared")
+
+    def _tried(self) -> list[str]:
+        """Keys and indexes that do not fit the new types fail here, on no rows, and not behind the copy."""
+        tries = [sql for _, _, sql in self.recipe.builds]
+        return ["SAVEPOINT tried", *tries, "ROLLBACK TO SAVEPOINT tried"] if tries else []
 
     def _function(self) -> str:
         marks = ", ".join(f"k{n}" for n in range(1, len(self.recipe.key) + 1))
@@ -322,14 +351,20 @@ class Recreation:
         if self.state() is None:
             self.session.patiently(self._locked_once)
             self._point("swapped")
-        self._finish()
+        try:
+            self._finish()
+        except (OutcomeUnknown, Interrupted):
+            raise
+        except InstarError as error:
+            raise _not_ended(self.recipe, error) from error
 
     def _locked_once(self) -> None:
         self._point("locked")
         with self.session.transaction():
             self.session.execute(self.session.patience.lock_sql)
             self.session.execute(f"LOCK TABLE {self.table} IN SHARE ROW EXCLUSIVE MODE")
-            for sql in (*self._position_sql(COPY), *self.create_new()):
+            self._make()
+            for sql in self._position_sql(COPY):
                 self.session.execute(sql)
             self._point("locked copy")
             copied = self.session.execute(self.recipe.insert(self.recipe.projected("TRUE")))
@@ -347,9 +382,26 @@ def _unfinished(recipe: Recipe) -> EngineError:
     return EngineError(
         "E258",
         f"an earlier recreation of {recipe.table} has swapped but not ended: {pos} is still there",
-        hint="Run `instar recover`; if the journal is lost, validate the foreign keys that it names"
-        " and drop it.",
+        hint="Run `instar recover`: it validates the foreign keys that it names, and drops it.",
     )
+
+
+def _left(recipe: Recipe, error: InstarError, failed: InstarError) -> OutcomeUnknown:
+    """The rows are as they were, but writers pay for triggers that are still there."""
+    hint = (
+        f"The table is as it was, but the triggers and the copy beside {recipe.table} could not be"
+        f" removed yet: {failed.message.splitlines()[0]}. Mend the cause, then run `instar apply` or"
+        " `instar recover`."
+    )
+    return OutcomeUnknown(error.code, error.message, hint=hint)
+
+
+def _not_ended(recipe: Recipe, error: InstarError) -> OutcomeUnknown:
+    hint = (
+        f"The new {recipe.table} has been swapped in; what is left is to validate its foreign keys."
+        " Run `instar apply` or `instar recover` to go on."
+    )
+    return OutcomeUnknown(error.code, error.message, hint=hint)
 
 
 def left_behind(session: Session, recipe: Recipe) -> bool:

@@ -8,7 +8,7 @@ from instar.backends.postgres.native import native_steps
 from instar.backends.postgres.normalize import normalize
 from instar.backends.postgres.recipe import recreate_step
 from instar.backends.postgres.scratch import Speller, types_of
-from instar.backends.postgres.values import expressions_in
+from instar.backends.values import expressions_in
 from instar.core.changes import Change
 from instar.core.findings import Finding
 from instar.core.plan import Capability, Job, Rung, Step
@@ -40,7 +40,7 @@ class PostgresRules:
     def steps(self, job: Job) -> tuple[Step, ...]:
         if job.live is None:
             return (create_step(job.target),)
-        asked = tuple(dict.fromkeys(expressions_in(job.projection)))
+        asked = tuple(expressions_in(job.projection))
         known = types_of(self._speller, asked, job.live.columns)
         if job.rung is Rung.REWRITE:
             return (recreate_step(job, known, self._timeout),)

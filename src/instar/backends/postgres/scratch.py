@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
+from instar.backends.postgres.errors import LockNotGranted
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.types import parse_type, type_sql
 from instar.backends.sql import quote_double
 from instar.core.types import Column, Type
-from instar.errors import EngineError, InstarError
+from instar.errors import InstarError
 
-_TABLE = "pg_temp.instar_scratch"
-_DEFAULT = f"""SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
-WHERE adrelid = '{_TABLE}'::regclass AND adnum = 1"""
-_CHECK = f"""SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
-WHERE conrelid = '{_TABLE}'::regclass AND contype = 'c'"""
+_DEFAULT = """SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+WHERE adrelid = '{table}'::regclass AND adnum = 1"""
+_CHECK = """SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
+WHERE conrelid = '{table}'::regclass AND contype = 'c'"""
 _TYPE = "SELECT format_type(%s::oid, %s::integer)"
+_FORBIDDEN = "E252"
+"""That the role may not create a table says nothing about the expression."""
 
 
 class Speller(Protocol):
@@ -36,20 +38,23 @@ class NotTaken(Exception):
 class Scratch:
     """A temporary table in a transaction that is always rolled back."""
 
+    kind: ClassVar[str] = "TEMP TABLE"
+    table: ClassVar[str] = "pg_temp.instar_scratch"
+
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[tuple[object, ...], object] = {}
 
     def default(self, sql: str, type_: Type) -> str | None:
         """The default as the catalog will report it."""
-        make = f"CREATE TEMP TABLE instar_scratch (c {type_sql(type_)} DEFAULT ({sql}))"
+        make = f"CREATE {self.kind} {self.table} (c {type_sql(type_)} DEFAULT ({sql}))"
         rows = self._cached(("default", sql, type_), lambda: self._try(make, _DEFAULT))
         return str(rows) if rows is not None else None
 
     def check(self, sql: str, columns: Sequence[Column]) -> str:
         """The expression of a CHECK as the catalog will report it."""
         body = ", ".join(f"{quote_double(c.name)} {type_sql(c.type)}" for c in columns)
-        make = f"CREATE TEMP TABLE instar_scratch ({body}, CHECK ({sql}))"
+        make = f"CREATE {self.kind} {self.table} ({body}, CHECK ({sql}))"
         found = self._cached(("check", sql, tuple(columns)), lambda: self._try(make, _CHECK))
         return str(found)
 
@@ -85,11 +90,11 @@ class Scratch:
         session.execute("BEGIN")
         try:
             session.execute(make)
-            rows = session.ask(read)
+            rows = session.ask(read.format(table=self.table))
             return None if not rows or rows[0][0] is None else str(rows[0][0])
-        except EngineError as error:
-            raise NotTaken(_reason(error)) from error
         except InstarError as error:
+            if isinstance(error, LockNotGranted) or error.code == _FORBIDDEN:
+                raise
             raise NotTaken(_reason(error)) from error
         finally:
             session.rollback()

@@ -6,15 +6,17 @@ What is done looks at the catalog first, so that a script may be run again after
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from instar.backends.base import RunContext
 from instar.backends.postgres.errors import RowsInTheWay
 from instar.backends.postgres.session import Session
 from instar.backends.sql import literal, qualified
-from instar.core.schema import TableName
+from instar.core.plan import Rung, Step
+from instar.core.schema import Table, TableName
 from instar.errors import InstarError
 
 SCRIPT = "script"
@@ -22,19 +24,33 @@ SCRIPT = "script"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`unless`: a query that is true when the part is done. `outside`: no transaction (CONCURRENTLY).
+    """`unless`: a query that is true when the part is done. `outside`: no transaction (CONCURRENTLY, ASYNC).
 
     `cleanup` is run when rows break the part: nothing half-done is left to bother writers.
+    `once`: the memo counts it, and `unless` is asked only if it is the one whose end nobody saw: after
+    later parts the answer would mean something else (a name that a rename has set free, and another took).
     """
 
     sql: tuple[str, ...]
     unless: str = ""
     outside: bool = False
     cleanup: str = ""
+    once: bool = False
 
 
 def dump(parts: Sequence[Part]) -> str:
     return json.dumps([asdict(part) for part in parts])
+
+
+def script(parts: Sequence[Part]) -> dict[str, str]:
+    """A step's data, from which it is run."""
+    return {SCRIPT: dump(parts)}
+
+
+def script_step(kind: str, title: str, parts: Sequence[Part], after: Table) -> Step:
+    """A step that looks at rows while writers go on."""
+    statements = tuple(sql for part in parts for sql in part.sql)
+    return Step("", kind, Rung.STEPS, title, statements, after, data=script(parts))
 
 
 def load(text: str) -> tuple[Part, ...]:
@@ -42,31 +58,47 @@ def load(text: str) -> tuple[Part, ...]:
     return tuple(Part(**{**part, "sql": tuple(part["sql"])}) for part in raw)
 
 
+def parts_done(parts: Sequence[Part], memo: Mapping[str, str]) -> int:
+    """How many parts are known to be done; the next one may be."""
+    return int(memo.get(_mark(parts), "0"))
+
+
+def _mark(parts: Sequence[Part]) -> str:
+    return f"parts {hashlib.sha256(dump(parts).encode()).hexdigest()[:12]}"
+
+
 def run_script(session: Session, parts: Sequence[Part], context: RunContext) -> None:
+    done = parts_done(parts, context.memo)
     for number, part in enumerate(parts, start=1):
-        context.failpoint(f"part {number}")
-        if part.unless and session.ask(part.unless)[0][0]:
+        if part.once and number <= done:
             continue
-        try:
-            _run(session, part, context)
-        except RowsInTheWay:
-            if part.cleanup:
-                with contextlib.suppress(InstarError):
-                    session.execute(part.cleanup)
-            raise
+        _run_part(session, part, number, context)
+        if part.once:
+            context.memo[_mark(parts)] = str(number)
         context.failpoint(f"part {number} done")
+
+
+def _run_part(session: Session, part: Part, number: int, context: RunContext) -> None:
+    context.failpoint(f"part {number}")
+    if part.unless and session.ask(part.unless)[0][0]:
+        return
+    try:
+        _run(session, part, context)
+    except RowsInTheWay:
+        if part.cleanup:
+            with contextlib.suppress(InstarError):
+                session.execute(part.cleanup)
+        raise
 
 
 def _run(session: Session, part: Part, context: RunContext) -> None:
     if part.outside:
-        # CONCURRENTLY waits for old transactions; nobody queues behind it.
         for sql in part.sql:
-            session.execute(sql)
+            session.outside(sql)
         return
 
     def once() -> None:
-        with session.transaction():
-            session.execute(session.patience.lock_sql)
+        with session.patient_transaction():
             for count, sql in enumerate(part.sql, start=1):
                 session.execute(sql)
                 context.failpoint(f"statement {count}")

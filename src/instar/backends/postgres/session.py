@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 MINIMUM = 160000
 _CUT_OVER = 0.5
-_PINNED = (
+PINNED = (
     "SET TimeZone = 'UTC'",
     "SET DateStyle = 'ISO, YMD'",
     "SET IntervalStyle = 'postgres'",
@@ -65,6 +65,8 @@ def _lock_sql(seconds: float) -> str:
 class Session:
     """Opens again when the connection was lost between two transactions; never inside one."""
 
+    engine: ClassVar[str] = "PostgreSQL"
+
     def __init__(self, conninfo: str, patience: Patience = Patience()) -> None:
         self._conninfo = conninfo
         self.patience = patience
@@ -73,8 +75,13 @@ class Session:
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
         if self._connection is None or self._connection.closed:
-            self._connection = _connect(self._conninfo)
+            self._connection = self._opened()
         return self._connection
+
+    def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
+        connection = connect(self._conninfo, self.engine)
+        connection.execute("; ".join(PINNED))
+        return connection
 
     @property
     def inside(self) -> bool:
@@ -105,7 +112,7 @@ class Session:
                 cursor.execute(sql, values)
                 yield cursor
         except psycopg.Error as error:
-            raise translated(error, sql) from error
+            raise translated(error, sql, self.engine) from error
 
     @contextlib.contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[None]:
@@ -118,6 +125,17 @@ class Session:
         except BaseException:
             self.rollback()
             raise
+
+    @contextlib.contextmanager
+    def patient_transaction(self) -> Iterator[None]:
+        """One that waits only so long for its locks."""
+        with self.transaction():
+            self.execute(self.patience.lock_sql)
+            yield
+
+    def outside(self, sql: str) -> None:
+        """A statement outside a transaction: CONCURRENTLY waits for old ones; nobody queues behind it."""
+        self.execute(sql)
 
     def rollback(self) -> None:
         connection = self._connection
@@ -143,8 +161,7 @@ class Session:
         """Statements in one transaction that waits only so long for its locks."""
 
         def once() -> None:
-            with self.transaction():
-                self.execute(self.patience.lock_sql)
+            with self.patient_transaction():
                 for statement in statements:
                     self.execute(statement)
 
@@ -160,19 +177,18 @@ class Session:
             self._connection.close()
 
 
-def _connect(conninfo: str) -> psycopg.Connection[tuple[Any, ...]]:
+def connect(conninfo: str, engine: str) -> psycopg.Connection[tuple[Any, ...]]:
     try:
         connection = psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
     except psycopg.Error as error:
-        raise unreachable(error) from None
+        raise unreachable(error, engine) from None
     if connection.info.server_version < MINIMUM:
         connection.close()
         raise too_old(connection.info.server_version)
-    connection.execute("; ".join(_PINNED))
     return connection
 
 
-def conninfo_of(url: str | None, options: dict[str, str]) -> str:
+def conninfo_of(url: str | None, options: dict[str, str], engine: str = Session.engine) -> str:
     """One text for the driver, from a URL and single settings (which win)."""
     try:
         base = {k: str(v) for k, v in conninfo_to_dict(url or "").items() if v is not None}
@@ -180,4 +196,4 @@ def conninfo_of(url: str | None, options: dict[str, str]) -> str:
         defaults = {"application_name": "instar", "connect_timeout": "10"}
         return make_conninfo("", **{**defaults, **base, **given})
     except psycopg.Error as error:
-        raise unreachable(error) from None
+        raise unreachable(error, engine) from None

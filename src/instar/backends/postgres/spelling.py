@@ -6,7 +6,6 @@ out which words are columns.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +13,11 @@ from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from instar.backends.parsing import BadExpression, closing, one_expression
 from instar.backends.sql import quote_double
 
-logging.getLogger("sqlglot").setLevel(logging.ERROR)
-
-_PREFIX = "SELECT "
+_PREFIX = len("SELECT ")
 VOLATILE = frozenset(
     {
         "random",
@@ -68,10 +65,6 @@ STABLE = frozenset(
 """Functions that answer differently in another transaction."""
 
 
-class BadExpression(Exception):
-    """The text is not exactly one SQL expression; the message says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Expression:
     text: str
@@ -84,9 +77,14 @@ class Expression:
         return self.functions & VOLATILE
 
     @property
+    def moving(self) -> frozenset[str]:
+        """Functions that may answer differently in another transaction."""
+        return self.functions & (VOLATILE | STABLE)
+
+    @property
     def varies(self) -> bool:
         """Another transaction may get another answer."""
-        return bool(self.functions & (VOLATILE | STABLE))
+        return bool(self.moving)
 
 
 def spelled(
@@ -109,7 +107,7 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
         if name is None or "start" not in part.meta:
             continue
         columns.add(name)
-        place = part.meta["start"] - len(_PREFIX), part.meta["end"] + 1 - len(_PREFIX)
+        place = part.meta["start"] - _PREFIX, part.meta["end"] + 1 - _PREFIX
         marks.append((*place, quote_double(new.get(name, name))))
     text = sql
     for start, end, word in sorted(marks, reverse=True):
@@ -126,16 +124,8 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
 
 
 def _tree(sql: str) -> exp.Expression:
-    try:
-        trees = sqlglot.parse(f"{_PREFIX}{sql}", dialect="postgres")
-    except SqlglotError as error:
-        raise BadExpression(str(error).splitlines()[0]) from error
-    select = trees[0] if len(trees) == 1 else None
-    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
-        raise BadExpression("it is more than one expression")
-    found: exp.Expression = select.expressions[0]
-    said = [key for key, value in select.args.items() if value and key != "expressions"]
-    if said or isinstance(found, exp.Alias | exp.Star) or sql.rstrip().endswith(";"):
+    found = one_expression(sql, "postgres")
+    if sql.rstrip().endswith(";"):
         raise BadExpression("it is more than one expression")
     if any(token.comments for token in sqlglot.tokenize(sql, read="postgres")):
         raise BadExpression("it holds a comment")
@@ -145,24 +135,9 @@ def _tree(sql: str) -> exp.Expression:
 def unwrapped(text: str) -> str:
     """Without outer brackets that enclose all of it."""
     text = text.strip()
-    while text.startswith("(") and _closing(text) == len(text) - 1:
+    while text.startswith("(") and closing(text) == len(text) - 1:
         text = text[1:-1].strip()
     return text
-
-
-def _closing(text: str) -> int:
-    """Where the first bracket is closed."""
-    depth, quote = 0, ""
-    for place, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-            if depth == 0:
-                return place
-    return -1
 
 
 _CAST_LITERAL = re.compile(r"('(?:[^']|'')*')::[a-z][a-z0-9_ .\"(),\[\]]*", re.IGNORECASE)

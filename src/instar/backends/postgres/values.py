@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from instar.backends.postgres.lossy import float_number, lossy_sql
@@ -13,9 +13,6 @@ from instar.core.projection import (
     ArrayCarry,
     Carry,
     Converted,
-    FromExpression,
-    FromOld,
-    Projection,
 )
 from instar.core.promotions import Verdict, promotion
 from instar.core.types import (
@@ -137,15 +134,3 @@ class PostgresWriter(ValueWriter):
         if self._trying:
             return f"CASE WHEN {found} THEN NULL ELSE {plain} END"
         return self._values.guarded(found, value, array(old), array(new), plain)
-
-
-def expressions_in(projection: Projection) -> Iterator[str]:
-    """The expressions of people in a projection."""
-    for field in projection:
-        match field.source:
-            case FromExpression(sql):
-                yield sql
-            case FromOld(_, _, fill) if fill is not None:
-                yield fill
-            case _:
-                pass

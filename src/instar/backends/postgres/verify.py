@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from instar.backends.base import RunContext
+from instar.backends.postgres.key import KeyColumns
 from instar.backends.postgres.keyset import Keyset, Place
 from instar.backends.postgres.names import LOG, beside
 from instar.backends.postgres.recipe import Recipe
@@ -17,7 +18,7 @@ from instar.backends.postgres.session import Session
 from instar.backends.sql import qualified, quote_double
 from instar.errors import VerificationFailed
 
-_CHUNK, _SHORT, _SHOWN = 50_000, 200, 20
+_SHORT, _SHOWN = 200, 20
 
 
 def content(columns: Sequence[str], source: str) -> str:
@@ -30,7 +31,7 @@ def content(columns: Sequence[str], source: str) -> str:
 
 def _hash(columns: Sequence[str]) -> str:
     row = ", ".join(quote_double(c) for c in columns)
-    return f'CAST(hashtextextended(CAST(ROW({row}) AS text) COLLATE "C", 0) AS numeric)'
+    return f'hashtextextended(CAST(ROW({row}) AS text) COLLATE "C", 0)'
 
 
 class Truncated(Exception):
@@ -41,6 +42,7 @@ class Truncated(Exception):
 class Verifier:
     session: Session
     recipe: Recipe
+    chunk: int = 50_000
 
     def all_rows(self) -> None:
         """The whole table at once, inside a transaction that keeps writers out."""
@@ -55,15 +57,19 @@ class Verifier:
         done, going = 0, True
         while going:
             with self.session.transaction(snapshot=True):
-                end = keyset.end_of_batch(self.session, place, _CHUNK)
+                end = keyset.end_of_batch(self.session, place, self.chunk)
                 going = end is not None
                 rows, same = self._compare(place, end)
+                self._seen(place, end)
                 if not same and self._emptied():
                     raise Truncated
                 if not same:
                     raise _differs(self.recipe, ", ".join(self._split(place, end)))
             place, done = end, done + rows
             context.progress(f"verify {self.recipe.table}", done, None)
+
+    def _seen(self, low: Place | None, high: Place | None) -> None:
+        """What else is to be noted of a chunk, in the snapshot in which it was compared."""
 
     def _emptied(self) -> bool:
         log = qualified(beside(self.recipe.table, LOG))
@@ -77,13 +83,15 @@ class Verifier:
     def _range(self, low: Place | None, high: Place | None, *, old: bool) -> tuple[str, str]:
         """The keys of a chunk, and that no change of them waits in the log."""
         key = self.recipe.key if old else self.recipe.new_key
-        within = Keyset("", key).between(low, high)
+        return Keyset("", key).between(low, high), self._settled(key, old=old)
+
+    def _settled(self, key: KeyColumns, *, old: bool) -> str:
         log = qualified(beside(self.recipe.table, LOG))
         alias = "live" if old else "copied"
         same = " AND ".join(
             f"l.k{n} = {alias}.{quote_double(c)}" for n, (c, _) in enumerate(key, start=1)
         )
-        return within, f"NOT EXISTS (SELECT 1 FROM {log} AS l WHERE {same})"
+        return f"NOT EXISTS (SELECT 1 FROM {log} AS l WHERE {same})"
 
     def _old(self, within: str, settled: str) -> str:
         rows = self.recipe.projected(f"{within} AND {settled}")

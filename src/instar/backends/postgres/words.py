@@ -1,27 +1,6 @@
-"""What a step does, for people."""
+"""The locks that a step takes, for people."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
-
-from instar.core.changes import (
-    AddColumn,
-    AddConstraint,
-    Change,
-    ChangePrimaryKey,
-    ChangeProperty,
-    CommentChange,
-    DefaultChange,
-    DropColumn,
-    DropConstraint,
-    Modification,
-    ModifyColumn,
-    Nullability,
-    Rename,
-    ReorderColumns,
-    TypeChange,
-)
-from instar.core.types import path_text, type_text
 
 EXCLUSIVE = "ACCESS EXCLUSIVE"
 SHARED = "SHARE UPDATE EXCLUSIVE, writers go on"
@@ -30,47 +9,3 @@ SHARED = "SHARE UPDATE EXCLUSIVE, writers go on"
 def locked(title: str, lock: str, timeout: float) -> str:
     """A title with the lock that the step takes and how long it waits for it."""
     return f"{title} [lock: {lock}; waits {timeout:g}s]"
-
-
-def title(changes: Iterable[Change]) -> str:
-    return "; ".join(part for change in changes for part in _said(change))
-
-
-def _said(change: Change) -> Iterator[str]:
-    match change:
-        case AddColumn(path):
-            yield f"add column {path_text(path)}"
-        case DropColumn(path):
-            yield f"drop column {path_text(path)}"
-        case ModifyColumn(path, _, _, _, modifications):
-            yield from (_modified(path_text(path), m) for m in modifications)
-        case ReorderColumns():
-            yield "reorder columns"
-        case ChangePrimaryKey(_, new):
-            yield f"set primary key ({', '.join(new)})" if new else "drop the primary key"
-        case AddConstraint(constraint):
-            yield f"add constraint {constraint.name}"
-        case DropConstraint(constraint):
-            yield f"drop constraint {constraint.name}"
-        case ChangeProperty(key):
-            yield f"set {key}"
-        case _:
-            yield "change the table"
-
-
-def _modified(name: str, modification: Modification) -> str:
-    match modification:
-        case Rename(old, _):
-            return f"rename {old} to {name}"
-        case TypeChange(old_type, new_type):
-            return f"change {name} from {type_text(old_type)} to {type_text(new_type)}"
-        case Nullability(_, nullable):
-            return f"{'allow NULL in' if nullable else 'require'} {name}"
-        case DefaultChange(_, new):
-            return f"drop the default of {name}" if new is None else f"set the default of {name}"
-        case CommentChange():
-            return f"comment on {name}"
-
-
-def losses(changes: Iterable[Change]) -> tuple[str, ...]:
-    return tuple(path_text(c.path) for c in changes if isinstance(c, DropColumn))

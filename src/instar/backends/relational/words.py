@@ -21,6 +21,7 @@ from instar.core.changes import (
     ReorderColumns,
     TypeChange,
 )
+from instar.core.schema import TableName
 from instar.core.types import path_text, type_text
 
 
@@ -66,3 +67,8 @@ def _modified(name: str, modification: Modification) -> str:
 
 def losses(changes: Iterable[Change]) -> tuple[str, ...]:
     return tuple(path_text(c.path) for c in changes if isinstance(c, DropColumn))
+
+
+def copied(name: TableName, kept_as: str) -> str:
+    """What a rewrite does, as the beginning of its question."""
+    return f"copies every row of {name} into a new table and swaps it in; the old one is kept as {kept_as}"

@@ -1,0 +1,62 @@
+"""How a table and its columns are stored and measured: settings that no schema shows, on the copy from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from instar.backends.postgres.session import Session
+from instar.backends.sql import literal, quote_double
+
+_COLUMNS = """SELECT a.attname, a.atttypid, to_jsonb(a) ->> 'attstattarget', a.attstorage, t.typstorage,
+a.attcompression, array_to_string(a.attoptions, ', ')
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
+_SPACE = """SELECT quote_ident(s.spcname) FROM pg_class c JOIN pg_tablespace s ON s.oid = c.reltablespace
+WHERE c.oid = %s::regclass"""
+_STORAGE = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
+_COMPRESSION = {"p": "pglz", "l": "lz4"}
+_REQUIRED = """SELECT a.attname, k.conname FROM pg_constraint k
+JOIN pg_attribute a ON a.attrelid = k.conrelid AND k.conkey = ARRAY[a.attnum]
+WHERE k.conrelid = %s::regclass AND k.contype = 'n'"""
+
+
+def tablespace(session: Session, table: str) -> str:
+    rows = session.ask(_SPACE, [table])
+    return f" TABLESPACE {rows[0][0]}" if rows else ""
+
+
+def column_settings(
+    session: Session, old: str, new: str, renames: Mapping[str, str], dropped: Sequence[str]
+) -> Iterator[str]:
+    """Statements for the columns of a new table that come from an old one; both are there."""
+    types = {row[0]: row[1] for row in session.ask(_COLUMNS, [new])}
+    for name, type_, target, storage, usual, compression, options in session.ask(_COLUMNS, [old]):
+        wish = renames.get(name, name)
+        if name in dropped or wish not in types:
+            continue
+        alter = f"ALTER TABLE {new} ALTER COLUMN {quote_double(wish)} SET"
+        if target not in (None, "-1"):
+            yield f"{alter} STATISTICS {target}"
+        if options:
+            yield f"{alter} ({options})"
+        if type_ == types[wish] and storage != usual:
+            yield f"{alter} STORAGE {_STORAGE[storage]}"
+        if type_ == types[wish] and compression in _COMPRESSION:
+            yield f"{alter} COMPRESSION {_COMPRESSION[compression]}"
+
+
+def required_names(session: Session, table: str) -> Iterator[str]:
+    """One statement that gives NOT NULL constraints the names that they have now (PostgreSQL 18 has some)."""
+    rows = session.ask(_REQUIRED, [table])
+    if not rows:
+        return
+    rename = f"ALTER TABLE {table.replace('%', '%%')} RENAME CONSTRAINT %I TO %I"
+    wishes = ", ".join(f"({literal(column)}, {literal(name)})" for column, name in rows)
+    yield (
+        "DO $instar$ DECLARE r record; BEGIN FOR r IN SELECT k.conname AS now, w.name AS wish "
+        f"FROM (VALUES {wishes}) AS w(col, name) "
+        f"JOIN pg_attribute a ON a.attrelid = {literal(table)}::regclass AND a.attname = w.col "
+        "JOIN pg_constraint k ON k.conrelid = a.attrelid AND k.contype = 'n' "
+        "AND k.conkey = ARRAY[a.attnum] WHERE k.conname <> w.name LOOP "
+        f"EXECUTE format({literal(rename)}, r.now, r.wish); END LOOP; END $instar$"
+    )
