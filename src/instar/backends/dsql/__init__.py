@@ -1,0 +1,1 @@
+"""Amazon Aurora DSQL: PostgreSQL's words, without locks, triggers and large transactions."""
