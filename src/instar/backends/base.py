@@ -34,6 +34,17 @@ class NotATable:
     name: TableName
     kind: str
 
+    @property
+    def what(self) -> str:
+        """The kind with its article."""
+        return self.kind if self.kind.startswith(("a ", "an ")) else f"a {self.kind}"
+
+
+VIEW = "view"
+"""The kind of a step that creates or replaces a view; `after` has the columns it returns."""
+SWITCH = "switch"
+"""The kind of a step that puts a table in the place of a view."""
+
 
 class Outcome(Enum):
     """What became of a step whose end nobody saw."""
@@ -91,6 +102,19 @@ class Backend(ABC):
     def interrupt(self) -> None:  # noqa: B027 - most engines stop with their client
         """Cancel what runs now."""
 
+    def broken_views(self, target: Table) -> Mapping[TableName, str]:
+        """The live views (with their SQL) that would no longer work were the table so.
+
+        Empty where the engine itself holds on to what its views read.
+        """
+        del target
+        return {}
+
+    def unfinished(self, names: Sequence[TableName]) -> frozenset[TableName]:
+        """The tables beside which a rewrite that did not end has left its work, by one cheap look."""
+        del names
+        return frozenset()
+
     def keeper(self) -> Keeper | None:
         """The old copies that this engine's rewrites keep; None where there are none."""
         return None
@@ -100,10 +124,12 @@ class Backend(ABC):
         del memo
         name = step.after.name
         live = self.inspect([name]).get(name)
+        if step.kind == VIEW:
+            return Outcome.DONE if isinstance(live, NotATable) else Outcome.NOT_DONE
         if live is None:
             return Outcome.NOT_DONE if before is None else Outcome.UNCLEAR
         if isinstance(live, NotATable):
-            return Outcome.UNCLEAR
+            return Outcome.NOT_DONE if step.kind == SWITCH else Outcome.UNCLEAR
         if before is not None and same_schema(before, step.after):
             # A fill, or a swap of two like columns: the schema cannot tell.
             return Outcome.UNCLEAR

@@ -16,7 +16,10 @@ from instar.spark.settings import SparkSettings
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What an engine needs to be opened, from whatever door it comes."""
+    """What an engine needs to be opened, from whatever door it comes.
+
+    `reading`: nothing will be written, so that nothing that is missing may be made.
+    """
 
     type: str
     format: str
@@ -25,6 +28,7 @@ class EngineSettings:
     spark: SparkSettings | None = None
     session: Any = None
     options: Mapping[str, str] = field(default_factory=dict)
+    reading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ OPENERS: Mapping[str, _Entry] = {
     "spark": _Entry("instar.backends.spark.engine"),
     "duckdb": _Entry("instar.backends.duckdb.engine"),
     "postgres": _Entry("instar.backends.postgres.engine", extra="postgres"),
+    "dsql": _Entry("instar.backends.dsql.engine", extra="dsql"),
     "snowflake": _Entry("instar.backends.snowflake.engine", extra="snowflake"),
 }
 """Each module has `open_engine(settings, note) -> Engine`."""
@@ -72,6 +77,7 @@ RULES: Mapping[tuple[str, str], str] = {
     ("spark", "parquet"): "instar.backends.spark.parquet_rules:ParquetRules",
     ("duckdb", ""): "instar.backends.duckdb.rules:DuckDBRules",
     ("postgres", ""): "instar.backends.postgres.rules:PostgresRules",
+    ("dsql", ""): "instar.backends.dsql.rules:DsqlRules",
     ("snowflake", ""): "instar.backends.snowflake.rules:SnowflakeRules",
 }
 """The pure half of each backend, for what needs no engine."""

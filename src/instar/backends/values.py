@@ -6,7 +6,7 @@ name, never by position, and never through a struct cast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, assert_never
 
 from instar.core.checks import CastProof, EmptyProof, ExpressionProof, NotNullProof, Proof, RowProof
@@ -185,3 +185,20 @@ def projected_predicate(
 
 def is_live_proof(proof: Proof) -> bool:
     return isinstance(proof, CastProof | ExpressionProof)
+
+
+def expressions_in(projection: Projection) -> Iterator[str]:
+    """The expressions of people in a projection, those of struct fields too; each text once."""
+    yield from dict.fromkeys(_expressions(projection))
+
+
+def _expressions(projection: Projection) -> Iterator[str]:
+    for field in projection:
+        match field.source:
+            case FromExpression(sql):
+                yield sql
+            case FromOld(_, carry, fill):
+                if fill is not None:
+                    yield fill
+                if isinstance(carry, StructCarry):
+                    yield from _expressions(carry.fields)

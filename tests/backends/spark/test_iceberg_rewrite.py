@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from collections.abc import Callable, Iterator
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
-from backends.spark.lake import Lake, codes, col, rungs
+from backends.spark.lake import Lake, at, codes, col, rungs
 from instar.backends.base import Outcome, same_schema
 from instar.backends.spark.iceberg import IcebergBackend
 from instar.core.schema import Hint, Table
 from instar.errors import EngineError, InstarError, VerificationFailed
-from instar.spark import SparkHandle, SparkSettings, open_session
+from instar.spark import SparkHandle
 
 pytestmark = pytest.mark.spark
 
@@ -30,24 +28,6 @@ def ice(spark: SparkHandle) -> Lake:
     for row in spark.run("SHOW TABLES IN ice.ice_rewrite"):
         spark.run(f"DROP TABLE ice.ice_rewrite.{row['tableName']}")
     return lake
-
-
-@pytest.fixture(scope="module")
-def other(spark_root: Path) -> Iterator[SparkHandle]:
-    """Another writer, in a session of its own."""
-    with open_session(SparkSettings(spark_root), note=lambda _: None) as handle:
-        yield handle
-
-
-def at(point: str, act: Callable[[], object]) -> Callable[[str], None]:
-    """Do something once, when a failpoint is reached."""
-    left = [act]
-
-    def reached(name: str) -> None:
-        if name == point and left:
-            left.pop()()
-
-    return reached
 
 
 def numbers(ice: Lake, name: str) -> Table:

@@ -22,7 +22,7 @@ RULES = IcebergRules()
 
 
 def table(*columns: Column, **more: object) -> Table:
-    return Table(NAME, columns, "iceberg", change_tracking=False, **more)  # type: ignore[arg-type]
+    return Table(NAME, columns, "iceberg", **more)  # type: ignore[arg-type]
 
 
 def sketch(live: Table, wanted: Table, hints: dict[tuple[str, ...], Hint] | None = None) -> Draft:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backends.spark.lake import IN_ORDER, Lake, codes, col, rungs
+from backends.spark.lake import IN_ORDER, Lake, at, codes, col, rungs
 from instar.backends.base import NotATable, Outcome, same_schema
 from instar.backends.spark.parquet import ParquetBackend
 from instar.core.schema import Hint, Table
 from instar.errors import EngineError, VerificationFailed
-from instar.spark import SparkHandle, SparkSettings, open_session
+from instar.spark import SparkHandle
 
 pytestmark = pytest.mark.spark
 SCHEMA = "pq_tests"
@@ -25,23 +24,6 @@ SCHEMA = "pq_tests"
 def pq(spark: SparkHandle) -> Lake:
     spark.run(f"DROP SCHEMA IF EXISTS spark_catalog.{SCHEMA} CASCADE")
     return Lake(ParquetBackend(spark), SCHEMA)
-
-
-@pytest.fixture(scope="module")
-def other(spark_root: Path) -> Iterator[SparkHandle]:
-    """Another writer, in a session of its own."""
-    with open_session(SparkSettings(spark_root), note=lambda _: None) as handle:
-        yield handle
-
-
-def at(point: str, act: Callable[[], object]) -> Callable[[str], None]:
-    left = [act]
-
-    def reached(name: str) -> None:
-        if name == point and left:
-            left.pop()()
-
-    return reached
 
 
 def numbers(pq: Lake, name: str) -> Table:

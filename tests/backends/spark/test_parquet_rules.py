@@ -24,7 +24,7 @@ def table(*columns: Column, external: bool = True, exists: str = "", **more: obj
     extras = MappingProxyType(
         {"external": "yes" if external else "no", "exists_defaults": exists, "location": "/w/t"}
     )
-    return Table(NAME, columns, "parquet", change_tracking=False, extras=extras, **more)  # type: ignore[arg-type]
+    return Table(NAME, columns, "parquet", extras=extras, **more)  # type: ignore[arg-type]
 
 
 def sketch(

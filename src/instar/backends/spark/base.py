@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from instar.backends.base import Backend, RunContext
 from instar.backends.spark.catalog import entries, in_schema
+from instar.backends.spark.expressions import expression_findings
+from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.prove import Prover
 from instar.backends.sql import qualified
 from instar.core.checks import Proof, ProofResult
+from instar.core.findings import Finding
 from instar.core.plan import Cost, Job, Step
-from instar.core.schema import TableName
+from instar.core.schema import Table, TableName, Wanted
 from instar.spark import SparkHandle
 
 __all__ = ["SparkBackend", "SparkRules", "entries"]
@@ -26,6 +30,20 @@ class SparkRules:
     def fold(self, name: str) -> str:
         """Spark compares names without regard to case."""
         return name.casefold()
+
+
+class CatalogRules(SparkRules):
+    """`catalog` is the Spark catalog in which the tables live."""
+
+    normalizer: ClassVar[type[Normalizer]]
+
+    def __init__(self, catalog: str) -> None:
+        self.catalog = catalog
+
+    def normalize(self, wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[Finding, ...]]:
+        work = self.normalizer(wanted, live, self.fold)
+        kept = work.table()
+        return kept, (*expression_findings(wanted), *work.findings)
 
 
 class SparkBackend(Backend):

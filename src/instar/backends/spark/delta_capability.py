@@ -29,17 +29,16 @@ from instar.core.changes import (
     ReorderColumns,
     TypeChange,
 )
+from instar.core.matching import in_collection
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Check, Hint, Table, Wanted
 from instar.core.types import (
     KEY,
-    Array,
     Column,
     Date,
     Decimal,
     Float,
     Integer,
-    Map,
     Path,
     String,
     Timestamp,
@@ -93,12 +92,6 @@ def relaxes(old: Type, new: Type) -> bool:
             return was <= will if fixed else was < will
         case _:
             return False
-
-
-def in_container(table: Table, path: Path) -> bool:
-    """Whether the path lies within an array or a map."""
-    parents = (table.column(path[:n]) for n in range(1, len(path)))
-    return any(p is not None and isinstance(p.type, Array | Map) for p in parents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +148,7 @@ class Judge:
         if limited := self._limited(path, "a new field"):
             return replace(limited, irreversible=notes)
         filled = value is not None or not column.nullable
-        if filled and in_container(self.wanted.table, path):
+        if filled and in_collection(self.wanted.table.columns, path, str.casefold):
             why = f"no statement fills '{path_text(path)}' inside an array or a map"
             return Capability(Rung.REWRITE, why, notes)
         if hint.using is not None and self._is_live(path):
@@ -170,7 +163,7 @@ class Judge:
             return blocked
         if path[:1] in self._top(self.live.partition_by) and len(path) == 1:
             return Capability(Rung.REWRITE, f"'{path_text(path)}' is a partition column")
-        if KEY in path[:-1] and in_container(self.live, path):
+        if KEY in path[:-1] and in_collection(self.live.columns, path, str.casefold):
             return Capability(Rung.REWRITE, "keys of a map may become one")
         if limited := self._limited(path, "a dropped field"):
             return limited
@@ -197,7 +190,7 @@ class Judge:
             case Nullability(_, nullable):
                 if nullable:
                     return Capability(Rung.METADATA)
-                if in_container(self.wanted.table, path):
+                if in_collection(self.wanted.table.columns, path, str.casefold):
                     why = f"'{path_text(path)}': Delta has no NOT NULL inside an array or a map"
                     return Capability(Rung.NEVER, why)
                 return Capability(Rung.STEPS, "every row is checked for NULL")

@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from instar.backends.parsing import BadExpression
 from instar.backends.spark.catalog import Entry
 from instar.backends.spark.delta_log import LogState
 from instar.backends.spark.expressions import (
-    NotOneExpression,
     canonical,
     parsed,
     references,
@@ -111,7 +111,7 @@ def spelled(sql: str | None) -> str | None:
     """The canonical text; an expression that only Spark can read stays as it is."""
     try:
         return None if sql is None else canonical(sql)
-    except NotOneExpression:
+    except BadExpression:
         return sql
 
 
@@ -124,7 +124,7 @@ def check_expression(raw: str) -> str:
     """What a stored CHECK says, without that form."""
     try:
         tree = parsed(raw)
-    except NotOneExpression:
+    except BadExpression:
         return raw
     inner = tree.this if isinstance(tree, exp.Not) else None
     if isinstance(inner, exp.Is) and inner.expression == exp.false():

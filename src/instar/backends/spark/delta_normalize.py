@@ -9,6 +9,7 @@ from types import MappingProxyType
 from instar.backends.spark.delta_inspect import MAPPING, NOT_NULL, TRACKING, WIDENING, is_own
 from instar.backends.spark.delta_sql import parse_path
 from instar.backends.spark.expressions import canonical, expression_findings
+from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.types import kept_scalar
 from instar.core.findings import Finding, Severity
 from instar.core.schema import Check, Constraint, Hint, Table, Unique, Wanted
@@ -35,17 +36,12 @@ def normalize_delta(wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[F
     broken = tuple(expression_findings(wanted))
     if broken:
         return wanted, broken
-    normalizer = _Normalizer(wanted, live)
-    return normalizer.wanted_kept(), tuple(normalizer.findings)
+    normalizer = DeltaNormalizer(wanted, live, str.casefold)
+    return normalizer.table(), tuple(normalizer.findings)
 
 
-class _Normalizer:
-    def __init__(self, wanted: Wanted, live: Table | None) -> None:
-        self.wanted = wanted
-        self.live = live
-        self.findings: list[Finding] = []
-
-    def wanted_kept(self) -> Wanted:
+class DeltaNormalizer(Normalizer):
+    def table(self) -> Wanted:
         table = self.wanted.table
         columns = tuple(self._column(c, (c.name,), inside=False) for c in table.columns)
         tracking, properties = self._properties(table)
@@ -62,7 +58,7 @@ class _Normalizer:
         )
         self._keys(kept)
         if kept.cluster_by and kept.partition_by:
-            self._say("F601", "a Delta table is clustered or partitioned, never both", error=True)
+            self.never("a Delta table is clustered or partitioned, never both")
         hints = {path: _spelled_hint(hint) for path, hint in self.wanted.hints.items()}
         return replace(self.wanted, table=kept, hints=MappingProxyType(hints))
 
@@ -79,14 +75,16 @@ class _Normalizer:
         type_ = with_children(column.type, inner) if inner else self._scalar(column.type, path)
         default = canonical(column.default) if column.default is not None else None
         if default is not None and len(path) > 1:
-            self._say("F604", f"'{path_text(path)}' is nested: its default has no effect", path)
+            self.say("F604", f"'{path_text(path)}' is nested: its default has no effect", path)
             default = None
         generated = canonical(column.generated) if column.generated is not None else None
         key = part and column.name == KEY
         nullable = column.nullable if key or not inside else self._nullable(column, path)
         comment = column.comment
         if comment and part:
-            self._say("F604", f"'{path_text(path)}' cannot have a comment", path, info=True)
+            self.say(
+                "F604", f"'{path_text(path)}' cannot have a comment", path, severity=Severity.INFO
+            )
             comment = None
         return replace(
             column,
@@ -101,17 +99,17 @@ class _Normalizer:
         match type_:
             case Struct() | Array() | Map():
                 if isinstance(type_, Struct):
-                    self._say("F601", f"'{path_text(path)}' has no fields", path, error=True)
+                    self.never(f"'{path_text(path)}' has no fields", path)
                 return type_
             case Interval():
                 words = f"'{path_text(path)}': Delta cannot keep {type_text(type_)}"
-                self._say("F601", words, path, error=True)
+                self.never(words, path)
                 return type_
             case _:
                 kept = kept_scalar(type_)
         if kept != type_:
             words = f"'{path_text(path)}' is kept as {type_text(kept)}, not {type_text(type_)}"
-            self._say("F602", words, path, info=True)
+            self.say("F602", words, path, severity=Severity.INFO)
         return kept
 
     def _nullable(self, column: Column, path: Path) -> bool:
@@ -122,7 +120,7 @@ class _Normalizer:
             return there.nullable
         if column.nullable:
             return True
-        self._say("F604", f"'{path_text(path)}': no NOT NULL inside an array or a map", path)
+        self.say("F604", f"'{path_text(path)}': no NOT NULL inside an array or a map", path)
         return True
 
     def _live_path(self, path: Path) -> Path:
@@ -153,7 +151,7 @@ class _Normalizer:
             column = next((c for c in columns if c.name.casefold() == part.casefold()), None)
             if column is None:
                 words = f"'{path_text(path)}' is named, but it is not one of the columns"
-                self._say("F601", words, path, error=True)
+                self.never(words, path)
                 return path
             found = (*found, self._kept_name(column, (*found, column.name)))
             columns = children(column.type)
@@ -173,17 +171,17 @@ class _Normalizer:
             return replace(constraint, columns=tuple(self._name(c) for c in constraint.columns))
         if constraint.name.lower().startswith(NOT_NULL):
             words = f"the name of CHECK '{constraint.name}' is one that Instar uses itself"
-            self._say("F601", words, error=True)
+            self.never(words)
         return Check(constraint.name, canonical(constraint.expression))
 
     def _keys(self, table: Table) -> None:
         if table.primary_key and (self.live is None or self.live.primary_key != table.primary_key):
-            self._say("F603", "Delta does not enforce the primary key: it is proven now, and kept")
+            self.say("F603", "Delta does not enforce the primary key: it is proven now, and kept")
         known = self.live.constraints if self.live else ()
         for constraint in table.constraints:
             if isinstance(constraint, Unique) and constraint not in known:
                 words = f"Delta does not enforce '{constraint.name}': it is proven now, and kept"
-                self._say("F603", words)
+                self.say("F603", words)
 
     def _properties(self, table: Table) -> tuple[bool | None, Mapping[str, str]]:
         tracking, kept = table.change_tracking, {}
@@ -193,24 +191,10 @@ class _Normalizer:
             elif key in _SET_BY_US and value.lower() == _SET_BY_US[key]:
                 continue
             elif is_own(key):
-                self._say("F604", f"property '{key}' is not yours to set; it is left out")
+                self.say("F604", f"property '{key}' is not yours to set; it is left out")
             else:
                 kept[key] = value
         return tracking, MappingProxyType(kept)
-
-    def _say(
-        self,
-        code: str,
-        words: str,
-        path: Path = (),
-        *,
-        error: bool = False,
-        info: bool = False,
-    ) -> None:
-        severity = Severity.ERROR if error else Severity.INFO if info else Severity.WARNING
-        self.findings.append(
-            Finding(code, severity, f"[{self.wanted.table.name}] {words}.", path=path)
-        )
 
 
 def _spelled_hint(hint: Hint) -> Hint:

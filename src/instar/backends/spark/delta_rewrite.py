@@ -23,14 +23,7 @@ from instar.backends.spark.values import SparkValues
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.backends.values import ValueWriter
 from instar.core.plan import Job, Rung, Step
-from instar.core.projection import (
-    ArrayCarry,
-    Carry,
-    FieldCarry,
-    FromOld,
-    MapCarry,
-    StructCarry,
-)
+from instar.core.projection import FieldCarry, from_old
 from instar.core.schema import Table
 from instar.core.types import Column, Path, Struct, path_text
 
@@ -136,21 +129,3 @@ class _Rewrite(Script):
         types = [(f"c{n}", type_) for n, (_, type_) in enumerate(before)]
         old = f"SELECT {checksum_select(types)} FROM (SELECT {named} FROM {source})"
         return {"old": old, "new": f"SELECT {checksum_select(after)} FROM {source}"}
-
-
-def from_old(field: FieldCarry) -> bool:
-    """Whether the value comes from the old row alone, without any expression of a person."""
-    source = field.source
-    return isinstance(source, FromOld) and source.fill is None and _carried(source.carry)
-
-
-def _carried(carry: Carry) -> bool:
-    match carry:
-        case StructCarry(fields):
-            return all(from_old(f) for f in fields)
-        case ArrayCarry(element):
-            return _carried(element)
-        case MapCarry(key, value):
-            return _carried(key) and _carried(value)
-        case _:
-            return True

@@ -32,6 +32,15 @@ from instar.backends.spark.delta_tables import (
     with_nullable,
 )
 from instar.backends.spark.expressions import overlaps, references, renamed
+from instar.backends.spark.statements import (
+    alter_columns,
+    comment_table,
+    drop_columns,
+    path_sql,
+    rename_column,
+    set_properties,
+    unset_properties,
+)
 from instar.backends.spark.types import spark_type
 from instar.backends.spark.values import SparkValues
 from instar.backends.sql import literal_spark, qualified, quote_backtick
@@ -120,7 +129,7 @@ class Script:
         self.step(
             "upgrade",
             f"switch on {words}",
-            sql.set_properties_sql(self.place, wanted),
+            set_properties(self.place, wanted),
             self.now,
             repeatable=True,
             reversible=False,
@@ -275,7 +284,7 @@ class Script:
         self.step(
             "drop",
             f"drop {words}",
-            sql.drop_columns_sql(self.place, paths),
+            drop_columns(self.place, paths),
             after,
             destructive=True,
             confirm=f"Drop {words} of {self.live.name}?",
@@ -292,7 +301,7 @@ class Script:
                 path = (*parent, old)
                 title = f"rename {path_text(path)} to {path_text((new,))}"
                 after = renamed_table(self.now, path, new)
-                self.step("rename", title, sql.rename_sql(self.place, path, new), after)
+                self.step("rename", title, rename_column(self.place, path, new), after)
 
     def reorder(self) -> None:
         for parent in levels_of(self.target):
@@ -304,7 +313,7 @@ class Script:
                 path = (*parent, name)
                 table = moved_table(self.now, parent, name, after)
                 position = _position(after).strip()
-                statement = sql.alter_columns_sql(self.place, [(path, position)])
+                statement = alter_columns(self.place, [(path, position)])
                 self.step("move", f"move {path_text(path)} {position.lower()}", statement, table)
 
     # --- what is said of columns ---
@@ -347,7 +356,7 @@ class Script:
             column = table.column(path)
             assert column is not None, f"{path} is not in {table.name}"
             table = evolve(table, (ModifyColumn(path, path, column, column, (mod,)),))
-        statement = sql.alter_columns_sql(self.place, [(p, _action(m)) for p, m in actions])
+        statement = alter_columns(self.place, [(p, _action(m)) for p, m in actions])
         words = ", ".join(f"{path_text(p)} {_words(m)}" for p, m in actions)
         self.step("alter", f"alter {words}", statement, table)
 
@@ -403,9 +412,7 @@ class Script:
             self.step("cluster", f"cluster by {words}", statement, after)
         self._properties()
         if (self.now.comment or "") != (self.target.comment or ""):
-            statement = (
-                f"COMMENT ON TABLE {self.place} IS {literal_spark(self.target.comment or '')}"
-            )
+            statement = comment_table(self.place, self.target.comment)
             after = replace(self.now, comment=self.target.comment)
             self.step("comment", "comment on the table", statement, after)
 
@@ -426,9 +433,9 @@ class Script:
         unsetting = [k for k in now if k not in wish]
         statements = []
         if setting:
-            statements.append(sql.set_properties_sql(self.place, setting))
+            statements.append(set_properties(self.place, setting))
         if unsetting:
-            statements.append(sql.unset_properties_sql(self.place, unsetting))
+            statements.append(unset_properties(self.place, unsetting))
         if statements:
             words = ", ".join([*setting, *unsetting])
             self.step("property", f"set {words}", tuple(statements), after, repeatable=True)
@@ -446,15 +453,15 @@ def fill_sql(place: str, group: Sequence[tuple[Path, str, Type]]) -> str:
     values = SparkValues()
     if len(group) == 1:
         path, value, type_ = group[0]
-        there = "".join(f"{sql.path_sql(path[:n])} IS NOT NULL AND " for n in range(1, len(path)))
+        there = "".join(f"{path_sql(path[:n])} IS NOT NULL AND " for n in range(1, len(path)))
         cast = values.cast(f"({value})", None, type_)
-        name = sql.path_sql(path)
+        name = path_sql(path)
         return f"UPDATE {place} SET {name} = {cast} WHERE {there}{name} IS NULL"
     sets = ", ".join(
-        f"{sql.path_sql(p)} = COALESCE({sql.path_sql(p)}, {values.cast(f'({v})', None, t)})"
+        f"{path_sql(p)} = COALESCE({path_sql(p)}, {values.cast(f'({v})', None, t)})"
         for p, v, t in group
     )
-    where = " OR ".join(f"{sql.path_sql(p)} IS NULL" for p, _, _ in group)
+    where = " OR ".join(f"{path_sql(p)} IS NULL" for p, _, _ in group)
     return f"UPDATE {place} SET {sets} WHERE {where}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from instar.backends.spark.delta_inspect import (
@@ -17,6 +17,7 @@ from instar.backends.spark.delta_inspect import (
     WIDENING,
     check_sql,
 )
+from instar.backends.spark.statements import path_sql, properties_sql
 from instar.backends.spark.types import spark_type
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import Check, Table, Unique
@@ -36,10 +37,6 @@ from instar.core.types import (
 
 DEFAULTS = "delta.feature.allowColumnDefaults"
 _TYPE_FEATURES = ((Timestamp(zone=False), "timestampNtz"), (Variant(), "variantType"))
-
-
-def path_sql(path: Path) -> str:
-    return ".".join(quote_backtick(part) for part in path)
 
 
 def cluster_sql(columns: Sequence[str]) -> str:
@@ -147,10 +144,6 @@ def key_properties(table: Table) -> dict[str, str]:
     return found
 
 
-def properties_sql(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{literal_spark(k)} = {literal_spark(v)}" for k, v in properties.items())
-
-
 def _column_sql(column: Column, path: Path, native: frozenset[Path]) -> str:
     words = [quote_backtick(column.name), spark_type(_native_type(column.type, path, native))]
     if column.generated is not None:
@@ -192,32 +185,9 @@ def add_columns_sql(place: str, adds: Sequence[tuple[Path, Column, str]]) -> str
     return f"ALTER TABLE {place} ADD COLUMNS ({', '.join(parts)})"
 
 
-def alter_columns_sql(place: str, actions: Sequence[tuple[Path, str]]) -> str:
-    """Several columns in one atomic statement; each column once."""
-    inner = ", ".join(f"{path_sql(path)} {action}" for path, action in actions)
-    return f"ALTER TABLE {place} ALTER COLUMN {inner}"
-
-
-def drop_columns_sql(place: str, paths: Sequence[Path]) -> str:
-    return f"ALTER TABLE {place} DROP COLUMNS ({', '.join(map(path_sql, paths))})"
-
-
-def rename_sql(place: str, path: Path, new: str) -> str:
-    return f"ALTER TABLE {place} RENAME COLUMN {path_sql(path)} TO {quote_backtick(new)}"
-
-
 def add_check_sql(place: str, name: str, expression: str) -> str:
     return f"ALTER TABLE {place} ADD CONSTRAINT {quote_backtick(name)} CHECK ({expression})"
 
 
 def drop_check_sql(place: str, name: str) -> str:
     return f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {quote_backtick(name)}"
-
-
-def set_properties_sql(place: str, properties: Mapping[str, str]) -> str:
-    return f"ALTER TABLE {place} SET TBLPROPERTIES ({properties_sql(properties)})"
-
-
-def unset_properties_sql(place: str, keys: Sequence[str]) -> str:
-    names = ", ".join(literal_spark(k) for k in keys)
-    return f"ALTER TABLE {place} UNSET TBLPROPERTIES IF EXISTS ({names})"

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from instar.backends.parsing import BadExpression, one_expression
 from instar.core.findings import Finding, Severity
 from instar.core.schema import Check, Wanted
 from instar.core.types import Path, path_text, walk
 
 _DIALECT = "spark"
+_CLOCK = frozenset(
+    (
+        "now",
+        "current_timestamp",
+        "current_date",
+        "current_time",
+        "localtimestamp",
+        "curdate",
+        "unix_timestamp",
+        "currenttimestamp",
+        "currentdate",
+        "current_user",
+        "session_user",
+    )
+)
+"""What answers differently in another statement."""
 _CHANGING = frozenset(
     (
         "rand",
@@ -31,25 +46,11 @@ _CHANGING = frozenset(
 )
 
 
-class NotOneExpression(ValueError):
-    """The text is no expression, or more than one."""
-
-
 def parsed(sql: str) -> exp.Expression:
     """The tree of exactly one expression."""
-    try:
-        trees = sqlglot.parse(f"SELECT {sql}", dialect=_DIALECT)
-    except SqlglotError as error:
-        raise NotOneExpression(str(error).splitlines()[0]) from error
-    select = trees[0] if len(trees) == 1 else None
-    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
-        raise NotOneExpression("it is more than one expression")
-    found: exp.Expression = select.expressions[0]
-    said = [key for key, value in select.args.items() if value and key != "expressions"]
-    if said or isinstance(found, exp.Alias | exp.Star):
-        raise NotOneExpression("it is more than an expression")
+    found = one_expression(sql, _DIALECT)
     if found.find(exp.Query):
-        raise NotOneExpression("it holds a query")
+        raise BadExpression("it holds a query")
     return found
 
 
@@ -90,11 +91,12 @@ def renamed(sql: str, new_name: Callable[[Path], Path]) -> str:
     return text_of_tree(tree)
 
 
-def changing(sql: str) -> str | None:
+def changing(sql: str, *, clock: bool = False) -> str | None:
     """The function in it that gives another value each time, if there is one."""
+    looked_for = _CHANGING | _CLOCK if clock else _CHANGING
     for function in parsed(sql).find_all(exp.Func):
         names = {function.sql_name().lower(), function.name.lower(), function.key.lower()}
-        if found := names & _CHANGING:
+        if found := names & looked_for:
             return sorted(found)[0]
     return None
 
@@ -102,44 +104,47 @@ def changing(sql: str) -> str | None:
 def expression_findings(wanted: Wanted) -> Iterator[Finding]:
     """An error for every expression that is not exactly one, or that a rewrite cannot repeat."""
     table = wanted.table.name
-    for what, path, sql in _expressions(wanted):
-        place = path_text(path) or what
+    for what, path, sql, key in _expressions(wanted):
+        place = path_text(path) or key.partition(".")[2]
         try:
-            function = changing(sql)
-        except NotOneExpression as error:
+            function = changing(sql, clock=what == "CHECK")
+        except BadExpression as error:
             yield Finding(
-                "F601",
+                "F606",
                 Severity.ERROR,
                 f"[{table}] the {what} expression of '{place}' cannot be read: {error}.",
                 "Write exactly one Spark SQL expression.",
                 path,
+                key=key,
             )
             continue
-        if function is not None and what == "_using":
+        if function is not None and what in ("_using", "CHECK"):
             yield Finding(
-                "F601",
+                "F607",
                 Severity.ERROR,
-                f"[{table}] the _using expression of '{place}' changes each time it runs"
-                f" ({function}): no rewrite could be verified.",
-                "Use an expression that depends on the old row alone.",
+                f"[{table}] the {what} expression of '{place}' answers differently each time:"
+                f" {function}.",
+                "Use an expression that depends on the row alone.",
                 path,
+                key=key,
             )
 
 
-def _expressions(wanted: Wanted) -> Iterator[tuple[str, Path, str]]:
+def _expressions(wanted: Wanted) -> Iterator[tuple[str, Path, str, str]]:
+    """(what, path of the column, text, key of the manifest)"""
     for path, column in walk(wanted.table.columns):
         if column.default is not None:
-            yield "default", path, column.default
+            yield "default", path, column.default, ""
         if column.generated is not None:
-            yield "generated", path, column.generated
+            yield "generated", path, column.generated, ""
     for path, hint in wanted.hints.items():
         if hint.default is not None:
-            yield "_default", path, hint.default
+            yield "_default", path, hint.default, ""
         if hint.using is not None:
-            yield "_using", path, hint.using
+            yield "_using", path, hint.using, ""
     for constraint in wanted.table.constraints:
         if isinstance(constraint, Check):
-            yield "CHECK", (constraint.name,), constraint.expression
+            yield "CHECK", (), constraint.expression, f"constraints.{constraint.name}"
 
 
 def overlaps(paths: Mapping[Path, object] | tuple[Path, ...], path: Path) -> bool:

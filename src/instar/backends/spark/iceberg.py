@@ -7,10 +7,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from instar.backends.base import NotATable, Outcome, RunContext
+from instar.backends.spark.aside import NEXT_OLD, is_own
 from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.iceberg_metadata import table_from_metadata
 from instar.backends.spark.iceberg_reader import MetadataReader, by_schema
-from instar.backends.spark.iceberg_recreate import NEXT_OLD, is_own
 from instar.backends.spark.iceberg_rewrite import Rewrite
 from instar.backends.spark.iceberg_rules import IcebergRules
 from instar.backends.spark.keepers import IcebergKeeper

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, assert_never
 
-from instar.backends.spark.expressions import NotOneExpression, references
+from instar.backends.parsing import BadExpression
+from instar.backends.spark.expressions import references
 from instar.backends.spark.iceberg_ddl import FORMAT_VERSION
 from instar.backends.spark.iceberg_normalize import has_variant
 from instar.core.changes import (
@@ -28,20 +29,16 @@ from instar.core.changes import (
     ReorderColumns,
     TypeChange,
 )
-from instar.core.matching import Fold
+from instar.core.matching import Fold, at_path, in_collection, in_map_key
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import (
-    Array,
-    Column,
     Decimal,
     Float,
     Integer,
-    Map,
     Path,
     Struct,
     Type,
-    children,
     path_text,
     type_text,
 )
@@ -104,7 +101,7 @@ def _add(change: AddColumn, live: Table, wanted: Wanted, fold: Fold) -> Capabili
     value = fill_of(wanted.hint(change.path, fold))
     if value is None:
         return METADATA
-    if _in_container(wanted.table.columns, change.path, fold):
+    if in_collection(wanted.table.columns, change.path, fold):
         return rewrite(f"'{shown}' lies inside an array or a map: UPDATE cannot fill it")
     if clash := mentioned(value) & _moving(change, live, wanted, fold):
         names = ", ".join(sorted(clash))
@@ -121,7 +118,7 @@ def mentioned(expression: str) -> set[str]:
     """Every name in the expression, casefolded."""
     try:
         paths = references(expression)
-    except NotOneExpression:
+    except BadExpression:
         # Said as a finding by itself; nothing will run.
         return set()
     return {part.casefold() for path in paths for part in path}
@@ -140,7 +137,7 @@ def _renames(hint: Hint, top: set[str], fold: Fold) -> bool:
 
 
 def _drop(change: DropColumn, wanted: Wanted, fold: Fold) -> Capability:
-    parent = _at(wanted.table.columns, change.path[:-1], fold)
+    parent = at_path(wanted.table.columns, change.path[:-1], fold)
     if parent is None or not isinstance(parent.type, Struct):
         return METADATA
     if not parent.type.fields:
@@ -178,30 +175,3 @@ def _property(key: str, old: str | None, new: str | None) -> Capability:
         return Capability(Rung.NEVER, f"format version {old} cannot go back to {new}")
     note = f"format version {new} cannot go back to {old}; older readers cannot read it"
     return Capability(Rung.METADATA, irreversible=(note,))
-
-
-def in_map_key(columns: tuple[Column, ...], path: Path, fold: Fold) -> bool:
-    return any(isinstance(t, Map) and part == "key" for t, part in _steps(columns, path, fold))
-
-
-def _in_container(columns: tuple[Column, ...], path: Path, fold: Fold) -> bool:
-    return any(isinstance(t, Map | Array) for t, _ in _steps(columns, path, fold))
-
-
-def _steps(columns: tuple[Column, ...], path: Path, fold: Fold) -> Iterator[tuple[Type, str]]:
-    """Each part of a path with the type that it leads into."""
-    for at in range(1, len(path)):
-        parent = _at(columns, path[:at], fold)
-        if parent is None:
-            return
-        yield parent.type, path[at]
-
-
-def _at(columns: tuple[Column, ...], path: Path, fold: Fold) -> Column | None:
-    found: Column | None = None
-    for part in path:
-        found = next((c for c in columns if fold(c.name) == fold(part)), None)
-        if found is None:
-            return None
-        columns = children(found.type)
-    return found

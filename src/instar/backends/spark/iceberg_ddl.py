@@ -7,21 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from instar.backends.spark.iceberg_metadata import DISTRIBUTION, PRIMARY_KEY
 from instar.backends.spark.iceberg_transforms import parse_sort, parse_transform
+from instar.backends.spark.statements import (
+    path_sql,
+    properties_sql,
+    set_properties,
+    unset_properties,
+)
 from instar.backends.spark.types import spark_type
-from instar.backends.sql import literal_spark, qualified, quote_backtick
+from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.changes import FIRST
-from instar.core.schema import Table, TableName
+from instar.core.schema import Table
 from instar.core.types import Column, Float, Path
 
 FORMAT_VERSION = "format-version"
-
-
-def full_name(catalog: str, name: TableName) -> str:
-    return qualified(name, backtick=True, catalog=catalog)
-
-
-def path_sql(path: Path) -> str:
-    return ".".join(map(quote_backtick, path))
 
 
 def create_namespace(catalog: str, schema: str) -> str:
@@ -42,7 +40,7 @@ def create_table(
         f"PARTITIONED BY ({partitions})" if partitions else "",
         f"COMMENT {literal_spark(table.comment)}" if table.comment else "",
         f"LOCATION {literal_spark(location)}" if location else "",
-        f"TBLPROPERTIES ({_pairs(properties)})",
+        f"TBLPROPERTIES ({properties_sql(properties)})",
     ]
     return " ".join(part for part in parts if part)
 
@@ -89,44 +87,12 @@ def add_columns(full: str, adds: Iterable[tuple[Path, Column, str | None]]) -> s
     return f"ALTER TABLE {full} ADD COLUMNS ({', '.join(specs)})"
 
 
-def rename_column(full: str, path: Path, new: str) -> str:
-    return f"ALTER TABLE {full} RENAME COLUMN {path_sql(path)} TO {quote_backtick(new)}"
-
-
-def drop_columns(full: str, paths: Iterable[Path]) -> str:
-    return f"ALTER TABLE {full} DROP COLUMNS ({', '.join(map(path_sql, paths))})"
-
-
-def alter_columns(full: str, actions: Iterable[tuple[Path, str]]) -> str:
-    """One atomic statement; Spark takes one action a column in it."""
-    specs = ", ".join(f"{path_sql(path)} {action}" for path, action in actions)
-    return f"ALTER TABLE {full} ALTER COLUMN {specs}"
-
-
 def move_action(after: str) -> str:
     return _place(after)
 
 
 def partition_field(full: str, verb: str, entry: str, table: Table) -> str:
     return f"ALTER TABLE {full} {verb} PARTITION FIELD {_partition(entry, table)}"
-
-
-def set_properties(full: str, properties: Mapping[str, str]) -> str:
-    return f"ALTER TABLE {full} SET TBLPROPERTIES ({_pairs(properties)})"
-
-
-def unset_properties(full: str, keys: Iterable[str]) -> str:
-    names = ", ".join(map(literal_spark, keys))
-    return f"ALTER TABLE {full} UNSET TBLPROPERTIES ({names})"
-
-
-def comment_table(full: str, comment: str | None) -> str:
-    return f"COMMENT ON TABLE {full} IS {literal_spark(comment or '')}"
-
-
-def rename_table(catalog: str, old: TableName, new: TableName) -> str:
-    """The new name goes without its catalog: Spark refuses it with one."""
-    return f"ALTER TABLE {full_name(catalog, old)} RENAME TO {qualified(new, backtick=True)}"
 
 
 def _column(column: Column) -> str:
@@ -143,7 +109,3 @@ def _partition(entry: str, table: Table) -> str:
 
 def _place(after: str) -> str:
     return "FIRST" if after == FIRST else f"AFTER {quote_backtick(after)}"
-
-
-def _pairs(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{literal_spark(k)} = {literal_spark(v)}" for k, v in properties.items())

@@ -83,7 +83,7 @@ def table_from_metadata(name: TableName, metadata: Mapping[str, Any]) -> Table:
         properties=MappingProxyType(
             without_implied({**properties, "format-version": version}, bool(cluster_by))
         ),
-        change_tracking=False,
+        change_tracking=None,
         comment=said.get("comment"),
         extras=MappingProxyType(_extras(metadata, schema)),
     )

@@ -14,6 +14,15 @@ from instar.backends.spark import iceberg_ddl as ddl
 from instar.backends.spark.iceberg_capability import fill_of
 from instar.backends.spark.iceberg_metadata import PRIMARY_KEY
 from instar.backends.spark.iceberg_transforms import parse_sort, parse_transform
+from instar.backends.spark.statements import (
+    alter_columns,
+    comment_table,
+    drop_columns,
+    path_sql,
+    rename_column,
+    set_properties,
+    unset_properties,
+)
 from instar.backends.spark.types import spark_type
 from instar.backends.spark.values import SparkValues
 from instar.backends.sql import literal_spark
@@ -122,7 +131,7 @@ class Native:
     def _rename(self, parent: Path, old: str, new: str) -> None:
         path = (*parent, old)
         title = f"rename {path_text(path)} to {path_text((new,))}"
-        sql = ddl.rename_column(self.full, path, new)
+        sql = rename_column(self.full, path, new)
         after = renamed_table(self.now, path, new)
         if self._key_kept_as() == "property":
             # A property does not follow; it is written anew at the end.
@@ -154,11 +163,11 @@ class Native:
                 sql = ValueWriter(SparkValues()).source(field, None)
                 wishes.setdefault(add.path[:-1], []).append((add.path, sql))
         for parent, fills in wishes.items():
-            names = [ddl.path_sql(path) for path, _ in fills]
+            names = [path_sql(path) for path, _ in fills]
             values = [f"COALESCE({n}, {v})" for n, (_, v) in zip(names, fills, strict=True)]
             sets = ", ".join(f"{n} = {v}" for n, v in zip(names, values, strict=True))
             empty = " OR ".join(f"{n} IS NULL" for n in names)
-            where = f"{ddl.path_sql(parent)} IS NOT NULL AND ({empty})" if parent else empty
+            where = f"{path_sql(parent)} IS NOT NULL AND ({empty})" if parent else empty
             words = ", ".join(path_text(path) for path, _ in fills)
             sql = f"UPDATE {self.full} SET {sets} WHERE {where}"
             self._step("fill", f"fill {words}", sql, self.now, rung=Rung.STEPS, repeatable=True)
@@ -176,7 +185,7 @@ class Native:
         self._step(
             "drop",
             f"drop {words}",
-            ddl.drop_columns(self.full, paths),
+            drop_columns(self.full, paths),
             table,
             destructive=True,
             reversible=False,
@@ -204,7 +213,7 @@ class Native:
                 actions = [(c.path, action(m)) for c, m in batch]
                 table = evolve(self.now, tuple(_only(c, m) for c, m in batch))
                 words = ", ".join(path_text(c.path) for c, _ in batch)
-                sql = ddl.alter_columns(self.full, actions)
+                sql = alter_columns(self.full, actions)
                 self._step(kind, f"{_WORDS[kind]} {words}", sql, table)
 
     def _order_of_columns(self) -> None:
@@ -218,7 +227,7 @@ class Native:
                 now = sorted(_children_of(table, parent), key=lambda c: order[c.name])
                 table = replace_columns(table, parent, tuple(now))
             words = ", ".join(path_text(path) for path, _ in moves)
-            self._step("reorder", f"move {words}", ddl.alter_columns(self.full, moves), table)
+            self._step("reorder", f"move {words}", alter_columns(self.full, moves), table)
 
     def _moves(self, parent: Path, wish: tuple[Column, ...]) -> _Level:
         """The moves that bring one level into its order, one after the other."""
@@ -291,7 +300,7 @@ class Native:
         if not self._key_moves():
             return
         if was == "property" and (not wish or ddl.identifiable(self.job.target)):
-            sql = ddl.unset_properties(self.full, [PRIMARY_KEY])
+            sql = unset_properties(self.full, [PRIMARY_KEY])
             after = replace(self.now, primary_key=())
             self._step("key", "forget the old primary key", sql, after, repeatable=True)
         if wish:
@@ -304,13 +313,13 @@ class Native:
         sets = {c.key: c.new for c in changes if c.new is not None and c.key != "comment"}
         unsets = [c.key for c in changes if c.new is None and c.key != "comment"]
         comments = [c for c in changes if c.key == "comment"]
-        work = [(comments, ddl.comment_table(self.full, comments[0].new))] if comments else []
+        work = [(comments, comment_table(self.full, comments[0].new))] if comments else []
         if sets:
             chosen = [c for c in changes if c.key in sets]
-            work.append((chosen, ddl.set_properties(self.full, sets)))
+            work.append((chosen, set_properties(self.full, sets)))
         if unsets:
             chosen = [c for c in changes if c.key in unsets]
-            work.append((chosen, ddl.unset_properties(self.full, unsets)))
+            work.append((chosen, unset_properties(self.full, unsets)))
         for chosen, sql in work:
             words = ", ".join(c.key for c in chosen)
             after = evolve(self.now, tuple(chosen))

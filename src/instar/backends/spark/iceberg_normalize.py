@@ -8,10 +8,11 @@ from types import MappingProxyType
 
 from instar.backends.spark.iceberg_metadata import without_implied
 from instar.backends.spark.iceberg_transforms import parse_sort, parse_transform
+from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.types import kept_scalar
-from instar.core.findings import Finding, Severity
-from instar.core.matching import Fold
-from instar.core.schema import Hint, Table, Wanted
+from instar.core.findings import Severity
+from instar.core.matching import Fold, at_path
+from instar.core.schema import Table, Wanted
 from instar.core.types import (
     ELEMENT,
     KEY,
@@ -36,27 +37,16 @@ from instar.core.types import (
 _PARTS = (ELEMENT, KEY, VALUE)
 
 
-class Normalizer:
-    """Collects findings while it goes through one wanted table."""
-
+class IcebergNormalizer(Normalizer):
     def __init__(self, wanted: Wanted, live: Table | None, fold: Fold) -> None:
-        self.wanted = wanted
-        self.live = live
-        self.fold = fold
-        self.findings: list[Finding] = []
-        self.hints = dict(wanted.hints)
+        super().__init__(wanted, live, fold)
         self.version = int(_version(wanted.table, live))
 
     def table(self) -> Wanted:
         table = self.wanted.table
         columns = tuple(self._column(c, (c.name,)) for c in table.columns)
-        for constraint in table.constraints:
-            self._say("F603", f"Iceberg keeps no constraints: '{constraint.name}' is not enforced")
-        if table.primary_key:
-            self._say("F603", "the primary key is written down, but not enforced", info=True)
-        if table.change_tracking:
-            self._say("F604", "change tracking has no meaning for Iceberg: its snapshots are there")
-        spelled = _spelling(self.live, columns, self.fold)
+        self.unenforced("Iceberg")
+        spelled = self.spellings(columns)
         named = tuple(replace(c, name=spelled[self.fold(c.name)]) for c in columns)
         kept = replace(
             table,
@@ -76,7 +66,7 @@ class Normalizer:
         if column.default is not None:
             self._fill(path, column.default)
         if column.generated is not None:
-            self._say("F604", f"'{path_text(path)}' cannot be a generated column", path)
+            self.say("F604", f"'{path_text(path)}' cannot be a generated column", path)
         return replace(
             column,
             type=self._type(column.type, path),
@@ -94,39 +84,27 @@ class Normalizer:
         """No DDL of Spark can say that elements are never NULL: what is live stays."""
         if column.name == KEY:
             return False
-        live = self._live_column(path)
+        live = at_path(self.live.columns, path, self.fold) if self.live is not None else None
         return live.nullable if live is not None else True
-
-    def _live_column(self, path: Path) -> Column | None:
-        columns = self.live.columns if self.live is not None else ()
-        found: Column | None = None
-        for part in path:
-            found = next((c for c in columns if self.fold(c.name) == self.fold(part)), None)
-            if found is None:
-                return None
-            columns = children(found.type)
-        return found
 
     def _fill(self, path: Path, default: str) -> None:
         words = f"'{path_text(path)}' keeps no default: Spark cannot set one on Iceberg"
-        self._say("F604", f"{words}; rows that are there take it, new rows do not", path)
-        known = next((p for p in self.hints if _same(p, path, self.fold)), path)
-        hint = self.hints.get(known, Hint())
-        self.hints[known] = replace(hint, default=hint.default or default)
+        self.say("F604", f"{words}; rows that are there take it, new rows do not", path)
+        self.fill_once(path, default)
 
     def _type(self, type_: Type, path: Path) -> Type:
         match type_:
             case Struct(()):
-                self._never(f"'{path_text(path)}' is a struct without fields", path)
+                self.never(f"'{path_text(path)}' is a struct without fields", path)
                 return type_
             case Struct() | Array() | Map():
                 inner = tuple(self._column(c, (*path, c.name)) for c in children(type_))
                 return with_children(type_, inner)
             case Interval():
-                self._never(f"'{path_text(path)}': Iceberg has no {type_text(type_)}", path)
+                self.never(f"'{path_text(path)}': Iceberg has no {type_text(type_)}", path)
                 return type_
             case Variant() if self.version < 3:
-                self._never(
+                self.never(
                     f"'{path_text(path)}': VARIANT needs the table property 'format-version' = '3'",
                     path,
                 )
@@ -148,14 +126,14 @@ class Normalizer:
             limit = isinstance(type_, Integer | String)
             note = "; its limit is not checked" if limit else ""
             words = f"'{path_text(path)}' {type_text(type_)} is kept as {type_text(kept)}{note}"
-            self._say("F602", words, path, info=not limit)
+            self.say("F602", words, path, Severity.WARNING if limit else Severity.INFO)
         return kept
 
     def _partitions(self, table: Table, columns: tuple[Column, ...]) -> Iterator[str]:
         for entry in table.partition_by:
             made = parse_transform(entry, columns, self.fold)
             if made is None:
-                self._never(f"'{entry}' is no partition of these columns", ())
+                self.never(f"'{entry}' is no partition of these columns")
             else:
                 yield made.text()
 
@@ -163,35 +141,14 @@ class Normalizer:
         for entry in table.cluster_by:
             made = parse_sort(entry, columns, self.fold)
             if made is None:
-                self._never(f"'{entry}' is no sort order of these columns", ())
+                self.never(f"'{entry}' is no sort order of these columns")
             else:
                 yield made.text()
-
-    def _say(self, code: str, words: str, path: Path = (), *, info: bool = False) -> None:
-        severity = Severity.INFO if info else Severity.WARNING
-        name = self.wanted.table.name
-        self.findings.append(Finding(code, severity, f"[{name}] {words}.", path=path))
-
-    def _never(self, words: str, path: Path) -> None:
-        name = self.wanted.table.name
-        self.findings.append(Finding("F601", Severity.ERROR, f"[{name}] {words}.", path=path))
 
 
 def _version(wanted: Table, live: Table | None) -> str:
     now = live.properties.get("format-version", "2") if live is not None else "2"
     return wanted.properties.get("format-version", now)
-
-
-def _same(a: Path, b: Path, fold: Fold) -> bool:
-    return tuple(map(fold, a)) == tuple(map(fold, b))
-
-
-def _spelling(live: Table | None, columns: tuple[Column, ...], fold: Fold) -> dict[str, str]:
-    """How the table will spell each name: a live column keeps its own spelling."""
-    spelled = {fold(c.name): c.name for c in columns}
-    if live is not None:
-        spelled |= {fold(c.name): c.name for c in live.columns if fold(c.name) in spelled}
-    return spelled
 
 
 def has_variant(type_: Type) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from instar.backends.spark.iceberg_ddl import full_name
+from instar.backends.spark.statements import full_name
 from instar.backends.sql import quote_backtick
 from instar.core.schema import TableName
 from instar.spark import SparkHandle

@@ -5,37 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 from instar.backends.spark import iceberg_ddl as ddl
-from instar.backends.spark.base import SparkRules
-from instar.backends.spark.expressions import expression_findings
+from instar.backends.spark.base import CatalogRules
 from instar.backends.spark.iceberg_capability import capability
 from instar.backends.spark.iceberg_native import Native
-from instar.backends.spark.iceberg_normalize import Normalizer
+from instar.backends.spark.iceberg_normalize import IcebergNormalizer
 from instar.backends.spark.iceberg_recreate import recreate_steps
+from instar.backends.spark.statements import full_name
 from instar.core.changes import Change
-from instar.core.findings import Finding
 from instar.core.plan import Capability, Job, Rung, Step
 from instar.core.schema import Table, Wanted
 from instar.spark.conf import ICEBERG_CATALOG
 
 
-class IcebergRules(SparkRules):
-    """`catalog` is the Spark catalog in which the tables live."""
-
+class IcebergRules(CatalogRules):
     name = "iceberg"
+    normalizer = IcebergNormalizer
 
     def __init__(self, catalog: str = ICEBERG_CATALOG) -> None:
-        self.catalog = catalog
-
-    def normalize(self, wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[Finding, ...]]:
-        normalizer = Normalizer(wanted, live, self.fold)
-        kept = normalizer.table()
-        return kept, (*expression_findings(wanted), *normalizer.findings)
+        super().__init__(catalog)
 
     def capability(self, change: Change, live: Table, wanted: Wanted) -> Capability:
         return capability(change, live, wanted, self.fold)
 
     def steps(self, job: Job) -> tuple[Step, ...]:
-        full = ddl.full_name(self.catalog, job.target.name)
+        full = full_name(self.catalog, job.target.name)
         if job.live is None:
             return create_steps(self.catalog, job.target)
         if job.rung is Rung.REWRITE:
@@ -45,7 +38,7 @@ class IcebergRules(SparkRules):
 
 def create_steps(catalog: str, target: Table) -> tuple[Step, ...]:
     """The table first; its sort order and identifier fields cannot be said with it."""
-    full = ddl.full_name(catalog, target.name)
+    full = full_name(catalog, target.name)
     by_identifier = ddl.identifiable(target)
     after = replace(target, cluster_by=(), primary_key=() if by_identifier else target.primary_key)
     first = ddl.create_namespace(catalog, target.name.schema)

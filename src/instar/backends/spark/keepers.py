@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from instar.backends.base import RunContext
 from instar.backends.keeping import Copy, RenamingKeeper
+from instar.backends.spark.aside import COPY_OF
 from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.catalog import in_schema
-from instar.backends.spark.iceberg_ddl import rename_table
 from instar.backends.spark.iceberg_metadata import own_properties
-from instar.backends.spark.iceberg_recreate import COPY_OF
+from instar.backends.spark.statements import rename_table
 from instar.backends.sql import quote_backtick
 from instar.core.plan import Cost
 from instar.core.schema import Table, TableName

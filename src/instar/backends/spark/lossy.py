@@ -161,6 +161,7 @@ LOSSY: dict[tuple[type, type], Predicate] = {
     (Date, String): _too_long,
     (Timestamp, Date): _round_trip,
     (Timestamp, Timestamp): _round_trip,
+    (Date, Timestamp): _round_trip,
     (Timestamp, String): _too_long,
     (Interval, String): _too_long,
     (Variant, String): _too_long,

@@ -10,9 +10,9 @@ from typing import Any
 
 from instar.backends.base import NotATable, Outcome, RunContext
 from instar.backends.spark import parquet_ddl as ddl
+from instar.backends.spark.aside import NEXT_OLD, is_own
 from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.catalog import entries
-from instar.backends.spark.iceberg_recreate import NEXT_OLD, is_own
 from instar.backends.spark.keepers import ParquetKeeper
 from instar.backends.spark.parquet_capability import EXISTS, EXTERNAL, NEVER_OVERLAY
 from instar.backends.spark.parquet_files import FileReader
@@ -171,7 +171,7 @@ class ParquetBackend(SparkBackend):
             properties=MappingProxyType(
                 {k: v for k, v in properties.items() if not k.startswith(ddl.OWN)}
             ),
-            change_tracking=False,
+            change_tracking=None,
             comment=said.get("comment"),
             extras=MappingProxyType(extras),
         )

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from instar.backends.spark.expressions import NotOneExpression, parsed
-from instar.backends.spark.iceberg_capability import in_map_key
+from instar.backends.parsing import BadExpression
+from instar.backends.spark.expressions import parsed
 from instar.backends.spark.parquet_overlay import reads_right
 from instar.core.changes import (
     AddColumn,
@@ -29,7 +29,7 @@ from instar.core.changes import (
     ReorderColumns,
     TypeChange,
 )
-from instar.core.matching import Fold
+from instar.core.matching import Fold, in_map_key
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import Array, Integer, Map, Path, Struct, Type, path_text, type_text
@@ -129,7 +129,7 @@ def is_constant(expression: str, type_: Type) -> bool:
         return False
     try:
         tree = parsed(expression)
-    except NotOneExpression:
+    except BadExpression:
         return False
     return all(isinstance(node, _LITERAL) for node in tree.walk())
 

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from instar.backends.spark.statements import properties_sql
 from instar.backends.spark.types import spark_type
-from instar.backends.sql import literal_spark, qualified, quote_backtick
-from instar.core.schema import Table, TableName
+from instar.backends.sql import literal_spark, quote_backtick
+from instar.core.schema import Table
 from instar.core.types import Column
 
 OWN = "instar."
@@ -26,10 +27,6 @@ class Definition:
 
     def at(self, location: str) -> str:
         return f"{self.head} LOCATION {literal_spark(location)} {self.tail}".rstrip()
-
-
-def full_name(catalog: str, name: TableName) -> str:
-    return qualified(name, backtick=True, catalog=catalog)
 
 
 def create_schema(catalog: str, schema: str) -> str:
@@ -50,7 +47,7 @@ def definition(full: str, table: Table, more: Mapping[str, str] | None = None) -
         head += f" PARTITIONED BY ({partitions})"
     tail = f"COMMENT {literal_spark(table.comment)}" if table.comment else ""
     if properties:
-        tail += f" TBLPROPERTIES ({_pairs(properties)})"
+        tail += f" TBLPROPERTIES ({properties_sql(properties)})"
     return Definition(head, tail.strip())
 
 
@@ -78,28 +75,6 @@ def comment_column(full: str, name: str, comment: str | None) -> str:
     return f"ALTER TABLE {full} ALTER COLUMN {quote_backtick(name)} COMMENT {text}"
 
 
-def comment_table(full: str, comment: str | None) -> str:
-    return f"COMMENT ON TABLE {full} IS {literal_spark(comment or '')}"
-
-
-def set_properties(full: str, properties: Mapping[str, str]) -> str:
-    return f"ALTER TABLE {full} SET TBLPROPERTIES ({_pairs(properties)})"
-
-
-def unset_properties(full: str, keys: Iterable[str]) -> str:
-    names = ", ".join(map(literal_spark, keys))
-    return f"ALTER TABLE {full} UNSET TBLPROPERTIES IF EXISTS ({names})"
-
-
-def rename_table(catalog: str, old: TableName, new: TableName) -> str:
-    """The new name goes without its catalog: Spark refuses it with one."""
-    return f"ALTER TABLE {full_name(catalog, old)} RENAME TO {qualified(new, backtick=True)}"
-
-
 def _column(column: Column) -> str:
     comment = f" COMMENT {literal_spark(column.comment)}" if column.comment else ""
     return f"{quote_backtick(column.name)} {spark_type(column.type)}{comment}"
-
-
-def _pairs(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{literal_spark(k)} = {literal_spark(v)}" for k, v in properties.items())

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.types import kept_scalar
-from instar.core.findings import Finding, Severity
+from instar.core.findings import Severity
 from instar.core.matching import Fold
-from instar.core.schema import Hint, Table, Wanted
+from instar.core.schema import Table, Wanted
 from instar.core.types import (
     KEY,
     Array,
@@ -28,24 +29,16 @@ DECLARED = "declared_order"
 _PLAIN = re.compile(r"\w+", re.ASCII)
 
 
-class Normalizer:
-    """Collects findings while it goes through one wanted table."""
-
+class ParquetNormalizer(Normalizer):
     def __init__(self, wanted: Wanted, live: Table | None, fold: Fold) -> None:
-        self.wanted, self.live, self.fold = wanted, live, fold
-        self.findings: list[Finding] = []
-        self.hints = dict(wanted.hints)
+        super().__init__(wanted, live, fold)
         self.required: list[str] = []
 
     def table(self) -> Wanted:
         table = self.wanted.table
         columns = tuple(self._column(c, (c.name,)) for c in table.columns)
         self._table_level(table)
-        spelled = {self.fold(c.name): c.name for c in columns}
-        if self.live is not None:
-            spelled |= {
-                self.fold(c.name): c.name for c in self.live.columns if self.fold(c.name) in spelled
-            }
+        spelled = self.spellings(columns)
         partitions = tuple(self._partition(entry, spelled) for entry in table.partition_by)
         kept = replace(
             table,
@@ -70,31 +63,24 @@ class Normalizer:
     def _table_level(self, table: Table) -> None:
         for name in (table.name.schema, table.name.name):
             if not _PLAIN.fullmatch(name):
-                self._never(f"the metastore takes only letters, digits and _ in '{name}'", ())
+                self.never(f"the metastore takes only letters, digits and _ in '{name}'")
         if self.required:
             names = ", ".join(self.required)
-            self._say("F603", f"Parquet tables do not keep NOT NULL: {names}")
-        for constraint in table.constraints:
-            self._say("F603", f"Parquet keeps no constraints: '{constraint.name}' is not enforced")
-        if table.primary_key:
-            self._say("F603", "the primary key is written down, but not enforced", info=True)
-        if table.change_tracking:
-            self._say("F604", "a Parquet table has no change tracking")
+            self.say("F603", f"Parquet tables do not keep NOT NULL: {names}")
+        self.unenforced("Parquet")
         if table.cluster_by:
-            self._say("F604", "a Parquet table keeps no clustering; partition it instead")
+            self.say("F604", "a Parquet table keeps no clustering; partition it instead")
 
     def _column(self, column: Column, path: Path) -> Column:
         if not column.nullable and path[-1] != KEY:
             self.required.append(f"'{path_text(path)}'")
         default = column.default
         if default is not None and (len(path) > 1 or self._is_partition(path[0])):
-            self._say("F604", f"'{path_text(path)}' can have no default here", path)
-            known = next((p for p in self.hints if _same(p, path, self.fold)), path)
-            hint = self.hints.get(known, Hint())
-            self.hints[known] = replace(hint, default=hint.default or default)
+            self.say("F604", f"'{path_text(path)}' can have no default here", path)
+            self.fill_once(path, default)
             default = None
         if column.generated is not None:
-            self._say("F604", f"'{path_text(path)}' cannot be a generated column", path)
+            self.say("F604", f"'{path_text(path)}' cannot be a generated column", path)
         return replace(
             column,
             type=self._type(column.type, path),
@@ -113,7 +99,7 @@ class Normalizer:
     def _type(self, type_: Type, path: Path) -> Type:
         match type_:
             case Struct(()):
-                self._never(f"'{path_text(path)}' is a struct without fields", path)
+                self.never(f"'{path_text(path)}' is a struct without fields", path)
                 return type_
             case Struct() | Array() | Map():
                 inner = tuple(self._column(c, (*path, c.name)) for c in children(type_))
@@ -122,24 +108,15 @@ class Normalizer:
                 kept = kept_scalar(type_)
                 if kept != type_:
                     words = f"{type_text(type_)} is kept as {type_text(kept)}"
-                    self._say("F602", f"'{path_text(path)}' {words}", path, info=True)
+                    self.say("F602", f"'{path_text(path)}' {words}", path, severity=Severity.INFO)
                 return kept
 
     def _partition(self, entry: str, spelled: dict[str, str]) -> str:
         name = spelled.get(self.fold(entry))
         if name is None:
-            self._never(f"'{entry}' is no column to partition by (Parquet has no transforms)", ())
+            self.never(f"'{entry}' is no column to partition by (Parquet has no transforms)")
             return entry
         return name
-
-    def _say(self, code: str, words: str, path: Path = (), *, info: bool = False) -> None:
-        severity = Severity.INFO if info else Severity.WARNING
-        name = self.wanted.table.name
-        self.findings.append(Finding(code, severity, f"[{name}] {words}.", path=path))
-
-    def _never(self, words: str, path: Path) -> None:
-        name = self.wanted.table.name
-        self.findings.append(Finding("F601", Severity.ERROR, f"[{name}] {words}.", path=path))
 
 
 def partitions_first(
@@ -152,7 +129,3 @@ def partitions_first(
     by_name = {fold(c.name): c for c in columns}
     front = [by_name[fold(p)] for p in partitions if fold(p) in by_name]
     return (*front, *(c for c in columns if c not in front))
-
-
-def _same(a: Path, b: Path, fold: Fold) -> bool:
-    return tuple(map(fold, a)) == tuple(map(fold, b))

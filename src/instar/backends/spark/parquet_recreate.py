@@ -6,18 +6,16 @@ import json
 from types import MappingProxyType
 
 from instar.backends.spark import parquet_ddl as ddl
-from instar.backends.spark.checksum import checksum_select
-from instar.backends.spark.iceberg_recreate import aside_name, kept_name, stable
+from instar.backends.spark.aside import COPY_OF, aside_name, kept_name
+from instar.backends.spark.checksum import carried_checksum
 from instar.backends.spark.parquet_capability import WRITERS
+from instar.backends.spark.statements import full_name, rename_table
 from instar.backends.spark.values import SparkValues
-from instar.backends.sql import quote_backtick
 from instar.backends.values import ValueWriter
 from instar.core.changes import AddColumn, DropColumn
 from instar.core.plan import Job, Rung, Step
 from instar.core.schema import Table
 
-COPY_OF = "instar.copy.of"
-"""On the new definition: the folder of the table it is made from."""
 FILES = "instar.copy.files"
 """On the new definition: a digest of the files that it was made from and compared with."""
 REFUSED = "instar.never_overlay"
@@ -29,14 +27,13 @@ def rewrite_steps(catalog: str, job: Job) -> list[Step]:
     live = job.live
     assert live is not None
     target = job.target
-    full = ddl.full_name(catalog, aside_name(live.name))
+    full = full_name(catalog, aside_name(live.name))
     select = ", ".join(ValueWriter(SparkValues()).select_list(job.projection))
-    source = ddl.full_name(catalog, live.name)
+    source = full_name(catalog, live.name)
     insert = f"INSERT INTO {full} BY NAME SELECT {select} FROM {source}"
-    checks = [(quote_backtick(f.column.name), f.column.type) for f in stable(job.projection)]
     data = _data(full, live, target) | {
         "select": select,
-        "checksum": checksum_select(checks),
+        "checksum": carried_checksum(job.projection),
         "overlay": "",
     }
     made = ddl.Definition(data["head"], data["tail"])
@@ -56,7 +53,7 @@ def overlay_steps(catalog: str, job: Job, target: Table) -> list[Step]:
     """A second definition over the same files, checked against them; then two renames."""
     live = job.live
     assert live is not None
-    full = ddl.full_name(catalog, aside_name(live.name))
+    full = full_name(catalog, aside_name(live.name))
     new = [c.path for c in job.changes if isinstance(c, AddColumn)]
     data = _data(full, live, target) | {"overlay": "yes", "new": json.dumps(new)}
     made = ddl.Definition(data["head"], data["tail"])
@@ -91,11 +88,11 @@ def _swap(
     catalog: str, job: Job, live: Table, target: Table, data: dict[str, str], rung: Rung
 ) -> Step:
     aside, kept = aside_name(live.name), kept_name(live)
-    sql = [ddl.rename_table(catalog, live.name, kept), ddl.rename_table(catalog, aside, live.name)]
+    sql = [rename_table(catalog, live.name, kept), rename_table(catalog, aside, live.name)]
     said = dict(data)
     if rung is Rung.OVERLAY:
         title = f"put the new definition of {live.name} in the place of the old one"
-        sql.append(f"DROP TABLE {ddl.full_name(catalog, kept)}")
+        sql.append(f"DROP TABLE {full_name(catalog, kept)}")
         confirm = None
     else:
         title = f"keep the old table as {kept}, put the copy in its place"

@@ -7,35 +7,34 @@ properties say it was made from.
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from typing import TYPE_CHECKING, NoReturn
 
 from instar.backends.base import NotATable, Outcome, RunContext, same_schema
 from instar.backends.spark import parquet_ddl as ddl
+from instar.backends.spark.aside import COPY_OF, Swapper, folder_aside, three_names
 from instar.backends.spark.parquet_files import File, FileReader, digest
 from instar.backends.spark.parquet_overlay import misread
-from instar.backends.spark.parquet_recreate import COPY_OF, FILES, REFUSED
+from instar.backends.spark.parquet_recreate import FILES, REFUSED
+from instar.backends.spark.statements import (
+    set_properties,
+    unset_properties,
+)
 from instar.core.plan import Step
 from instar.core.schema import Table, TableName
-from instar.errors import EngineError, VerificationFailed
+from instar.errors import VerificationFailed
 
 if TYPE_CHECKING:
     from instar.backends.spark.parquet import ParquetBackend
 
-_PLACE = re.compile(r"__instar_\w*$")
 
-
-class Rewrite:
+class Rewrite(Swapper):
     """One run of an `overlay`, `copy` or `swap` step."""
 
     def __init__(self, backend: ParquetBackend, step: Step, context: RunContext) -> None:
-        self.backend, self.handle, self.catalog = backend, backend.handle, backend.catalog
+        super().__init__(backend, step, context)
+        self.backend = backend
         self.files = FileReader(backend.handle)
-        self.step, self.context = step, context
-        self.name = step.after.name
-        self.aside = TableName(self.name.schema, step.data["aside"])
-        self.kept = TableName(self.name.schema, step.data["kept_as"])
 
     def run(self) -> None:
         match self.step.kind:
@@ -49,7 +48,7 @@ class Rewrite:
     @staticmethod
     def outcome(backend: ParquetBackend, step: Step) -> Outcome:
         """What the catalog says; a step that is not done is run again and goes on."""
-        names = _names(step)
+        names = three_names(step)
         there = backend.exist(names)
         if step.kind != "swap":
             if not there[1]:
@@ -79,46 +78,41 @@ class Rewrite:
         self._define(location)
         self._check_footers(location, files)
         if self.step.after.partition_by:
-            self._do("repair", f"MSCK REPAIR TABLE {self._full(self.aside)}")
+            self.do("repair", f"MSCK REPAIR TABLE {self.full(self.aside)}")
         self._same_count()
         self._done(files)
 
     def copy(self) -> None:
         """Anew each time, in a folder of its own: what an earlier run wrote is never mixed in."""
         files = self._begin()
-        base = _PLACE.sub("", self.step.data["location"].rstrip("/"))
-        self._define(f"{base}__instar_{uuid.uuid4().hex[:12]}")
-        select = f"SELECT {self.step.data['select']} FROM {self._full(self.name)}"
-        self._do("insert", f"INSERT INTO {self._full(self.aside)} BY NAME {select}")
-        self._verify(select)
+        self._define(folder_aside(self.step.data["location"], uuid.uuid4().hex[:12]))
+        select = f"SELECT {self.step.data['select']} FROM {self.full(self.name)}"
+        self.do("insert", f"INSERT INTO {self.full(self.aside)} BY NAME {select}")
+        self.compare(select)
         self._unmoved(self.name, digest(files))
         self._done(files)
 
     def _begin(self) -> list[File]:
         self._clear_aside()
-        self._refresh(self.name)
+        self.refresh(self.name)
         return self.files.listed(self.step.data["location"])
 
     def _define(self, location: str) -> None:
         made = ddl.Definition(self.step.data["head"], self.step.data["tail"])
-        self._do("create", made.at(location))
+        self.do("create", made.at(location))
         for sql in json.loads(self.step.data["defaults"]):
-            self._do("default", sql)
+            self.do("default", sql)
 
     def _done(self, files: list[File]) -> None:
-        mark = ddl.set_properties(self._full(self.aside), {FILES: digest(files)})
-        self._do("mark", mark)
+        mark = set_properties(self.full(self.aside), {FILES: digest(files)})
+        self.do("mark", mark)
 
     def _clear_aside(self) -> None:
         if not self.backend.exist([self.aside])[0]:
             return
         if self.backend.own_properties(self.aside).get(COPY_OF) != self.step.data["location"]:
-            raise EngineError(
-                "E250",
-                f"{self.aside} is in the way: it is not a copy that Instar made of {self.name}",
-                hint="Rename or drop that table, then try again.",
-            )
-        self._do("clear", f"DROP TABLE {self._full(self.aside)}")
+            raise self.in_the_way()
+        self.do("clear", f"DROP TABLE {self.full(self.aside)}")
 
     def _check_footers(self, location: str, files: list[File]) -> None:
         """The types that files really have decide, not the ones that the table declares."""
@@ -132,7 +126,7 @@ class Rewrite:
 
     def _same_count(self) -> None:
         counts = [
-            self.handle.run(f"SELECT count(*) AS n FROM {self._full(name)}")[0]["n"]
+            self.handle.run(f"SELECT count(*) AS n FROM {self.full(name)}")[0]["n"]
             for name in (self.name, self.aside)
         ]
         if counts[0] != counts[1]:
@@ -140,51 +134,38 @@ class Rewrite:
             self._refuse(words)
 
     def _refuse(self, why: str) -> NoReturn:
-        self._do("clear", f"DROP TABLE {self._full(self.aside)}")
+        self.do("clear", f"DROP TABLE {self.full(self.aside)}")
         refuse(self.backend, self.name, why, self.context)
-
-    def _verify(self, select: str) -> None:
-        check = self.step.data["checksum"]
-        expected = self.handle.run(f"SELECT {check} FROM ({select})")[0]
-        found = self.handle.run(f"SELECT {check} FROM {self._full(self.aside)}")[0]
-        self.context.progress("compare", found["rows"], expected["rows"])
-        if tuple(expected) != tuple(found):
-            raise VerificationFailed(
-                "E420",
-                f"[{self.name}] the copy differs: {found['rows']:,} rows with checksum"
-                f" {found['total']} instead of {expected['rows']:,} with {expected['total']}",
-                hint=f"The table is as it was. The copy is {self.aside}; it can be dropped.",
-            )
 
     # --- swap ---
 
     def swap(self) -> None:
         for _ in range(4):
-            match self.backend.exist(_names(self.step)):
+            match self.backend.exist(three_names(self.step)):
                 case [True, True, False]:
                     self._unmoved(self.name, self._made_from())
-                    self._do("rename-old", ddl.rename_table(self.catalog, self.name, self.kept))
+                    self.rename("rename-old", self.name, self.kept)
                 case [False, True, True]:
                     self._put_in()
                 case [True, False, kept] if kept or self.step.data["overlay"]:
                     self._tidy()
                     return
                 case there:
-                    raise self._lost(there)
+                    raise self.lost(there)
 
     def _put_in(self) -> None:
         try:
             self._unmoved(self.kept, self._made_from())
         except VerificationFailed:
-            self._do("put-back", ddl.rename_table(self.catalog, self.kept, self.name))
+            self.rename("put-back", self.kept, self.name)
             raise
-        self._do("rename-new", ddl.rename_table(self.catalog, self.aside, self.name))
+        self.rename("rename-new", self.aside, self.name)
 
     def _made_from(self) -> str:
         return self.backend.own_properties(self.aside).get(FILES, "")
 
     def _unmoved(self, name: TableName, expected: str) -> None:
-        self._refresh(name)
+        self.refresh(name)
         if digest(self.files.listed(self.backend.entry(name).location)) != expected:
             raise VerificationFailed(
                 "E420",
@@ -198,49 +179,19 @@ class Rewrite:
         if there and self.step.data["overlay"]:
             old = self.backend.entry(self.kept)
             if not old.is_external or old.location != self.backend.entry(self.name).location:
-                raise self._lost([True, False, True])
-            self._do("drop-old", f"DROP TABLE {self._full(self.kept)}")
+                raise self.lost([True, False, True])
+            self.do("drop-old", f"DROP TABLE {self.full(self.kept)}")
         keys = [k for k in (COPY_OF, FILES) if k in self.backend.own_properties(self.name)]
         if keys:
-            self._do("unmark", ddl.unset_properties(self._full(self.name), keys))
-
-    def _lost(self, there: list[bool]) -> VerificationFailed:
-        found = [str(n) for n, is_there in zip(_names(self.step), there, strict=True) if is_there]
-        return VerificationFailed(
-            "E420",
-            f"[{self.name}] cannot be swapped: of the table, its copy and its old self there are"
-            f" {', '.join(found) or 'none'}",
-            hint="Somebody renamed or dropped one of them; look at them before anything else.",
-        )
-
-    def _full(self, name: TableName) -> str:
-        return ddl.full_name(self.catalog, name)
-
-    def _refresh(self, name: TableName) -> None:
-        self.handle.run(f"REFRESH TABLE {self._full(name)}")
-
-    def _do(self, what: str, sql: str) -> None:
-        self.context.failpoint(f"{self.step.kind}:{what}")
-        self.handle.run(sql)
-        self.context.failpoint(f"{self.step.kind}:{what}-done")
+            self.do("unmark", unset_properties(self.full(self.name), keys))
 
 
 def refuse(backend: ParquetBackend, name: TableName, why: str, context: RunContext) -> NoReturn:
     """Said on the table too: the next plan takes the rewrite."""
     context.failpoint("refuse:statement")
-    backend.handle.run(ddl.set_properties(backend.place(name), {REFUSED: why}))
+    backend.handle.run(set_properties(backend.place(name), {REFUSED: why}))
     raise VerificationFailed(
         "E420",
         f"[{name}] its files cannot be read under a new definition: {why}",
         hint="Nothing was changed. Plan again: the table will be rewritten instead.",
     )
-
-
-def _names(step: Step) -> list[TableName]:
-    """The table, its new self aside, its old self."""
-    schema = step.after.name.schema
-    return [
-        step.after.name,
-        TableName(schema, step.data["aside"]),
-        TableName(schema, step.data["kept_as"]),
-    ]

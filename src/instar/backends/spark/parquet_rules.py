@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from instar.backends.spark import parquet_ddl as ddl
-from instar.backends.spark.base import SparkRules
-from instar.backends.spark.expressions import expression_findings
+from instar.backends.spark.base import CatalogRules
 from instar.backends.spark.parquet_capability import capability
-from instar.backends.spark.parquet_normalize import Normalizer
+from instar.backends.spark.parquet_normalize import ParquetNormalizer
 from instar.backends.spark.parquet_recreate import overlay_steps, rewrite_steps
+from instar.backends.spark.statements import (
+    comment_table,
+    full_name,
+    set_properties,
+    unset_properties,
+)
 from instar.backends.spark.types import value_type
 from instar.core.changes import (
     AddColumn,
@@ -24,26 +29,19 @@ from instar.core.changes import (
     modification,
 )
 from instar.core.evolve import evolve
-from instar.core.findings import Finding
 from instar.core.plan import Capability, Job, Rung, Step
 from instar.core.schema import Table, Wanted
 from instar.core.types import Column
 from instar.spark.conf import DELTA_CATALOG
 
 
-class ParquetRules(SparkRules):
-    """`catalog` is the Spark catalog in which the tables live."""
-
+class ParquetRules(CatalogRules):
     name = "parquet"
+    normalizer = ParquetNormalizer
     positions = False
 
     def __init__(self, catalog: str = DELTA_CATALOG) -> None:
-        self.catalog = catalog
-
-    def normalize(self, wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[Finding, ...]]:
-        normalizer = Normalizer(wanted, live, self.fold)
-        kept = normalizer.table()
-        return kept, (*expression_findings(wanted), *normalizer.findings)
+        super().__init__(catalog)
 
     def capability(self, change: Change, live: Table, wanted: Wanted) -> Capability:
         return capability(change, live, wanted, self.fold)
@@ -73,7 +71,7 @@ def _numbered(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def _create(catalog: str, target: Table) -> list[Step]:
-    full = ddl.full_name(catalog, target.name)
+    full = full_name(catalog, target.name)
     made = ddl.definition(full, target)
     folder = target.name.name.lower()
     plain = replace(target, columns=tuple(replace(c, default=None) for c in target.columns))
@@ -99,7 +97,7 @@ class _Native:
 
     def __init__(self, rules: ParquetRules, job: Job, now: Table) -> None:
         self.rules, self.job, self.now = rules, job, now
-        self.full = ddl.full_name(rules.catalog, job.target.name)
+        self.full = full_name(rules.catalog, job.target.name)
 
     def steps(self, changes: tuple[Change, ...]) -> Iterator[Step]:
         yield from self._adds([c for c in changes if isinstance(c, AddColumn)])
@@ -153,20 +151,20 @@ class _Native:
     def _key(self, change: ChangePrimaryKey) -> Step:
         after = evolve(self.now, (change,))
         if change.new:
-            sql = ddl.set_properties(self.full, {ddl.PRIMARY_KEY: json.dumps(change.new)})
+            sql = set_properties(self.full, {ddl.PRIMARY_KEY: json.dumps(change.new)})
         else:
-            sql = ddl.unset_properties(self.full, [ddl.PRIMARY_KEY])
+            sql = unset_properties(self.full, [ddl.PRIMARY_KEY])
         title = f"write the primary key down: ({', '.join(change.new)})"
         return self._step("key", title, sql, after, repeatable=True)
 
     def _properties(self, changes: list[ChangeProperty]) -> Iterator[Step]:
         for change in changes:
             if change.key == "comment":
-                sql = ddl.comment_table(self.full, change.new)
+                sql = comment_table(self.full, change.new)
             elif change.new is None:
-                sql = ddl.unset_properties(self.full, [change.key])
+                sql = unset_properties(self.full, [change.key])
             else:
-                sql = ddl.set_properties(self.full, {change.key: change.new})
+                sql = set_properties(self.full, {change.key: change.new})
             after = evolve(self.now, (change,))
             yield self._step("property", f"set {change.key}", sql, after, repeatable=True)
 

@@ -1,0 +1,58 @@
+"""What formats on Spark keep of a wanted table: the frame in which each says what it does not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+from instar.core.findings import Finding, Severity
+from instar.core.matching import Fold, folded
+from instar.core.schema import Hint, Table, Wanted
+from instar.core.types import Column, Path
+
+
+class Normalizer(ABC):
+    """Collects findings while a format goes through one wanted table."""
+
+    def __init__(self, wanted: Wanted, live: Table | None, fold: Fold) -> None:
+        self.wanted, self.live, self.fold = wanted, live, fold
+        self.findings: list[Finding] = []
+        self.hints = dict(wanted.hints)
+
+    @abstractmethod
+    def table(self) -> Wanted:
+        """What is kept, as the format would report it."""
+
+    def say(
+        self, code: str, words: str, path: Path = (), severity: Severity = Severity.WARNING
+    ) -> None:
+        name = self.wanted.table.name
+        self.findings.append(Finding(code, severity, f"[{name}] {words}.", path=path))
+
+    def never(self, words: str, path: Path = ()) -> None:
+        self.say("F601", words, path, Severity.ERROR)
+
+    def unenforced(self, engine: str) -> None:
+        """For a format that keeps neither constraints nor a mark of change tracking."""
+        table = self.wanted.table
+        for constraint in table.constraints:
+            self.say("F603", f"{engine} keeps no constraints: '{constraint.name}' is not enforced")
+        if table.primary_key:
+            words = "the primary key is written down, but not enforced"
+            self.say("F603", words, severity=Severity.INFO)
+        if table.change_tracking:
+            words = f"{engine} keeps no mark of change tracking; the declaration counts instead"
+            self.say("F604", words)
+
+    def fill_once(self, path: Path, default: str) -> None:
+        """A default that cannot last: the rows that are there take it all the same."""
+        wish = folded(path, self.fold)
+        known = next((p for p in self.hints if folded(p, self.fold) == wish), path)
+        hint = self.hints.get(known, Hint())
+        self.hints[known] = replace(hint, default=hint.default or default)
+
+    def spellings(self, columns: tuple[Column, ...]) -> dict[str, str]:
+        """How the table will spell each name: a live column keeps its own spelling."""
+        spelled = {self.fold(c.name): c.name for c in columns}
+        live = self.live.columns if self.live is not None else ()
+        return spelled | {self.fold(c.name): c.name for c in live if self.fold(c.name) in spelled}
