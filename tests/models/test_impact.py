@@ -138,3 +138,17 @@ def test_three_layers_change_after_change_are_as_a_rebuild(world: World) -> None
             text = (world.root / "models" / f"{table}.sql").read_text().split("---\n")[-1]
             assert world.sql(f"FROM ({text}) EXCEPT ALL FROM {table}") == [], (number, table)
             assert world.sql(f"FROM {table} EXCEPT ALL FROM ({text})") == [], (number, table)
+
+
+def test_a_rename_that_breaks_somebody_elses_view_is_blocked(world: World) -> None:
+    world.sql("CREATE TABLE raw AS SELECT 1 AS id, 2 AS n", "SELECT 1")
+    world.model("m", "SELECT id, n FROM raw")
+    world.run()
+    world.sql("CREATE VIEW theirs AS SELECT n FROM m", "SELECT 1")
+    world.model("m", "SELECT id, n AS total FROM raw", "columns: {total: {renamed_from: n}}")
+    plan = world.table("m")
+    assert errors(plan) == ["F601"]
+    assert "main.theirs" in said(plan, "F601")[0].message
+    assert not plan.steps
+    world.sql("DROP VIEW theirs", "SELECT 1")
+    assert not errors(world.table("m"))

@@ -15,10 +15,12 @@ PROJECT = "name: shop\nenvironments:\n  dev: {type: duckdb, database: shop.duckd
 
 
 class World:
+    """In a new folder, or in one that holds such a project already."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
-        (root / "models").mkdir()
-        (root / "tables").mkdir()
+        (root / "models").mkdir(exist_ok=True)
+        (root / "tables").mkdir(exist_ok=True)
         (root / "instar.yml").write_text(PROJECT)
 
     def model(self, name: str, query: str, front: str = "") -> None:

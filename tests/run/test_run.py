@@ -187,6 +187,19 @@ def test_intervals_are_replaced_as_a_whole(world: World) -> None:
     assert [r[0] for r in world.sql("SELECT n FROM m ORDER BY n")] == [10, 20, 30, 31, 40, 900]
 
 
+def test_intervals_that_are_done_keep_their_rows_and_that_is_said(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT seen, n FROM raw", EVENTS)
+    world.run()
+    world.model("m", "SELECT seen, n * 2 AS n FROM raw", EVENTS)
+    (result,) = world.run().results
+    assert "its query changed" in result.reason
+    assert [r[0] for r in world.sql("SELECT n FROM m ORDER BY n")] == [10, 20, 60]
+    (result,) = world.run(options=RunOptions(full_refresh=True)).results
+    assert result.reason == ""
+    assert [r[0] for r in world.sql("SELECT n FROM m ORDER BY n")] == [20, 40, 60]
+
+
 BAD_RANGES = {
     "no date": ("someday", None),
     "inside an interval": ("2024-01-01 12:00", None),

@@ -178,12 +178,12 @@ def test_what_clusters_or_partitions_by_a_column(read: Read, key: str, text: str
     assert getattr(table, key) == (text,)
 
 
-def test_a_swap_of_names_is_possible(read: Read) -> None:
+def test_names_may_follow_each_other_in_a_chain(read: Read) -> None:
     wanted = read(
         "table: t\ncolumns:\n"
-        "  - {name: a, type: INT, renamed_from: b}\n  - {name: b, type: INT, renamed_from: a}\n"
+        "  - {name: a, type: INT, renamed_from: b}\n  - {name: c, type: INT, renamed_from: a}\n"
     )
-    assert wanted.hints == {("a",): Hint(renamed_from="b"), ("b",): Hint(renamed_from="a")}
+    assert wanted.hints == {("a",): Hint(renamed_from="b"), ("c",): Hint(renamed_from="a")}
 
 
 A = "table: t\ncolumns:\n  - name: a\n    type: INT\n"
@@ -225,6 +225,14 @@ BAD = [
     (A + "  - {name: b, type: DECIMAL(10, 2)}\n", "E103", 5, "needs quotes"),
     (A + "  - {name: b, type: STRUCT<x: INT>}\n", "E101", 5, "not valid YAML"),
     (A + "    renamed_from: a\n", "E132", 5, "from itself"),
+    (A + "    renamed_from: b\n  - {name: b, type: INT, renamed_from: A}\n", "E132", 5, "in a ring"),
+    (
+        "table: t\ncolumns:\n  - name: a\n    type: STRUCT<x INT, y INT>\n    fields:\n"
+        "      x: {renamed_from: y}\n      y: {renamed_from: x}\n",
+        "E132",
+        6,
+        "'x' from 'y' from 'x'",
+    ),
     (
         A + "    renamed_from: z\n  - {name: b, type: INT, renamed_from: Z}\n",
         "E132",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from instar.app.opening import open_state
 from instar.core.changes import Change, CreateTable
 from instar.core.diff import diff
 from instar.core.schema import Table, TableName, Wanted
@@ -55,6 +56,8 @@ def _single_file(side: str) -> bool:
 def _side(project: Project, side: str, spark: Any) -> dict[str, Wanted]:
     """By bare table name: two environments may keep a table in schemas of their own."""
     if _single_file(side):
+        if not Path(side).is_file():
+            raise UsageError("E117", f"there is no manifest file '{side}'")
         wanted = load_manifest(project.config, project.environment(None), Path(side))
         return {wanted.table.name.name: wanted}
     env, _, version = side.partition("@")
@@ -71,7 +74,7 @@ def _side(project: Project, side: str, spark: Any) -> dict[str, Wanted]:
 def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:
     if not version.isdigit():
         raise UsageError("E117", f"'{version}' is not a version number", hint="Example: dev@2")
-    with project._store() as store:
+    with open_state(project.config, reading=True) as store:
         names = {event.table for event in store.history(env)}
         found = [v for name in sorted(names) for v in store.versions(env, name)]
     tables = tuple(v.table for v in found if v.n == int(version))

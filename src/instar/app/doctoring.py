@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from instar.app.opening import open_state, open_world
+from instar.app.placing import located
 from instar.backends.registry import rules_for
 from instar.core.findings import Finding
 from instar.core.schema import Wanted
-from instar.errors import InstarError, Location
+from instar.errors import InstarError
 from instar.sources.project import Environment
 from instar.spark.java import find_java
 
@@ -26,13 +29,13 @@ class Diagnosis:
     hint: str | None = None
 
 
-def validated(wanted: Sequence[Wanted], env: Environment) -> tuple[Finding, ...]:
+def validated(wanted: Sequence[Wanted], env: Environment, root: Path) -> tuple[Finding, ...]:
     """What each table's engine could not keep, without asking the engine."""
     findings: list[Finding] = []
     for item in wanted:
         rules = rules_for(env.type, item.table.format or env.format)
         _, said = rules.normalize(item, None)
-        findings += [replace(f, where=f.where or Location(item.origin)) for f in said]
+        findings += located(said, item.origin, root)
     return tuple(findings)
 
 
@@ -46,7 +49,7 @@ def examined(project: Project, env: str | None) -> tuple[Diagnosis, ...]:
     ]
     if chosen.type == "spark" and chosen.connect_url is None:
         checks.append(("java", lambda: str(find_java())))
-    checks.append((f"engine ({chosen.type})", lambda: _engine(project, chosen.name)))
+    checks.append((f"engine ({chosen.type})", lambda: _engine(project, chosen)))
     return tuple(_diagnosed(name, check) for name, check in checks)
 
 
@@ -58,14 +61,12 @@ def _diagnosed(name: str, check: Callable[[], str]) -> Diagnosis:
 
 
 def _state(project: Project, env: str) -> str:
-    with project._store() as store:
+    with open_state(project.config, reading=True) as store:
         open_runs = store.unfinished(env)
     return f"{len(open_runs)} unfinished run(s)" if open_runs else "ready"
 
 
-def _engine(project: Project, env: str) -> str:
-    with project._world(env, None) as world:
-        names = [
-            name for b in world.engine.backends.values() for name in b.list_tables(world.env.schema)
-        ]
-    return f"answers; {len(set(names))} tables in schema '{world.env.schema}'"
+def _engine(project: Project, env: Environment) -> str:
+    with open_world(project.config, env, project.listener, reading=True) as world:
+        names = [name for b in world.engine.backends.values() for name in b.list_tables(env.schema)]
+    return f"answers; {len(set(names))} tables in schema '{env.schema}'"

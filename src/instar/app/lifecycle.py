@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from instar.app.events import Listener
+from instar.app.naming import check_names, named
 from instar.apply import Question, QuestionKind, Result, TableReport
 from instar.apply.failpoints import Failpoints
 from instar.apply.questions import cleanup_text, revert_text
@@ -16,7 +16,7 @@ from instar.backends.base import Backend
 from instar.backends.keeping import Copy, Keeper, Leftover, Since
 from instar.backends.registry import Engine
 from instar.core.matching import DoneRenames
-from instar.core.plan import Cost, Plan, Rung, Step
+from instar.core.plan import UNFINISHED, Cost, Plan, Rung, Step
 from instar.core.schema import Table, TableName
 from instar.errors import ConfirmationNeeded, InstarError, StateError, UsageError
 from instar.state import Kept, Store
@@ -98,6 +98,7 @@ def copies(world: World, tables: Sequence[str] = ()) -> tuple[OldCopy, ...]:
         _described(copy, backend, keeper, known.get(copy.name))
         for backend, keeper, copy in _listed(world, tables, known)
     ]
+    check_names(tables, (*world.declared, *(c.table for c in found)), "table")
     return tuple(sorted(found, key=lambda c: (c.when or 0.0, c.name)))
 
 
@@ -129,11 +130,6 @@ def _described(copy: Copy, backend: Backend, keeper: Keeper, kept: Kept | None) 
         table,
         keeper.rows(copy.table) if table is not None else None,
     )
-
-
-def named(name: TableName, patterns: Sequence[str]) -> bool:
-    texts = (name.name, f"{name.schema}.{name.name}", str(name))
-    return any(fnmatchcase(text, pattern) for text in texts for pattern in patterns)
 
 
 # --- dropping them ---
@@ -223,7 +219,7 @@ def _chosen(world: World, table: str, to: str | None) -> OldCopy:
     if to is not None:
         found = tuple(c for c in found if to in (c.name.name, str(c.name)))
     if not found:
-        raise _nothing_kept(world, table, to)
+        raise _nothing_kept(table, to)
     if len({c.table for c in found}) > 1 or (len(found) > 1 and any(c.when is None for c in found)):
         names = ", ".join(str(c.name) for c in found)
         raise UsageError(
@@ -234,14 +230,12 @@ def _chosen(world: World, table: str, to: str | None) -> OldCopy:
     return found[-1]
 
 
-def _nothing_kept(world: World, table: str, to: str | None) -> StateError:
-    what = f"'{to}' is no old copy" if to else "there is no old copy"
-    known = any(named(t, [table]) for t in world.declared)
-    return StateError(
-        "E440",
-        f"{what} of {table}{'' if known else ', and no manifest declares it'}",
-        hint="A rewrite keeps one until `instar cleanup` drops it; `instar history` lists them.",
-    )
+def _nothing_kept(table: str, to: str | None) -> InstarError:
+    """A name that was typed wrong is a matter of the command line; a copy that is gone is not."""
+    hint = "A rewrite keeps one until `instar cleanup` drops it; `instar history` lists them."
+    if to is not None:
+        return UsageError("E440", f"'{to}' is no old copy of {table}", hint=hint)
+    return StateError("E440", f"there is no old copy of {table}", hint=hint)
 
 
 # --- what a crash left ---
@@ -261,9 +255,10 @@ def stranded(backend: Backend, names: Sequence[TableName]) -> Mapping[TableName,
 
 
 def needs_mending(plan: Plan) -> bool:
-    """A table is gone and a copy of it there; or a rewrite is to begin, where one may have ended early."""
+    """A table is gone or half done; or a rewrite is to begin, where one may have ended early."""
     return any(
-        any(f.code == STRANDED for f in t.findings) or any(s.rung is Rung.REWRITE for s in t.steps)
+        any(f.code in (STRANDED, UNFINISHED) for f in t.findings)
+        or any(s.rung is Rung.REWRITE for s in t.steps)
         for t in plan.tables
     )
 

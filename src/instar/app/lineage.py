@@ -103,7 +103,9 @@ class _Tracer:
     def __init__(self, tables: Mapping[str, TableName], shapes: Shapes) -> None:
         self.tables = tables
         self.spelling = {
-            (name, c.name.casefold()): c.name for name, columns in shapes.items() for c in columns
+            (name, c.name.casefold()): c.name
+            for name in set(tables.values())
+            for c in shapes.get(name, ())
         }
         self.seen: dict[tuple[int, str], frozenset[Place]] = {}
 
@@ -165,16 +167,38 @@ class _Tracer:
         return Place(table, self.spelling.get((table, column.name.casefold()), column.name))
 
 
-@dataclass(frozen=True, slots=True)
 class Web:
-    """The lineage of a whole project."""
+    """The lineage of a whole project; each query is traced when somebody asks for it."""
 
-    by_model: Mapping[TableName, Lineage]
-    tables: Mapping[TableName, str]
+    def __init__(self, models: Models, shapes: Shapes, dialect: str) -> None:
+        self._models, self._shapes, self._dialect = models, shapes, dialect
+        self._known: dict[str, Lineage] = {}
+        self._names = {_key(m.table): m.name for m in models.models.values() if not m.python}
+        self._readers: dict[tuple[str, str], dict[str, None]] = {}
+        for name in models.order:
+            for target in models.upstream(name) if not models.models[name].python else ():
+                self._readers.setdefault(_key(target.table), {})[name] = None
+
+    def made_by(self, table: TableName) -> Lineage | None:
+        """The lineage of the model that makes a table, if one does."""
+        name = self._names.get(_key(table))
+        return None if name is None else self._lineage(name)
+
+    def outputs(self) -> Iterator[Place]:
+        """Every column of every model."""
+        for name in self._names.values():
+            table = self._models.models[name].table
+            yield from (Place(table, column) for column in self._lineage(name).outputs)
+
+    def _lineage(self, name: str) -> Lineage:
+        if name not in self._known:
+            body, reads = self._models.models[name].body, self._models.targets[name]
+            self._known[name] = query_lineage(body, self._dialect, reads, self._shapes)
+        return self._known[name]
 
     def sources(self, place: Place) -> frozenset[Place]:
         """The columns that a column is computed from, one step up."""
-        lineage = self.by_model.get(place.table)
+        lineage = self.made_by(place.table)
         if lineage is None:
             return frozenset()
         found = {n.casefold(): p for n, p in lineage.outputs.items()}
@@ -183,9 +207,9 @@ class Web:
     def heirs(self, place: Place) -> tuple[Place, ...]:
         """The columns that are computed from a column, one step down."""
         return tuple(
-            Place(table, name)
-            for table, lineage in self.by_model.items()
-            for name, places in lineage.outputs.items()
+            Place(self._models.models[reader].table, name)
+            for reader in self._readers.get(_key(place.table), ())
+            for name, places in self._lineage(reader).outputs.items()
             if any(p.key == place.key for p in places)
         )
 
@@ -201,23 +225,16 @@ class Web:
         return tuple(seen.values())
 
 
-def web(models: Models, shapes: Shapes, dialect: str) -> Web:
-    """The lineage of every model, in graph order."""
-    found: dict[TableName, Lineage] = {}
-    for name in models.order:
-        model = models.models[name]
-        if not model.python:
-            found[model.table] = query_lineage(model.body, dialect, models.targets[name], shapes)
-    return Web(found, {m.table: m.origin for m in models.models.values()})
+def _key(table: TableName) -> tuple[str, str]:
+    return table.schema.casefold(), table.name.casefold()
 
 
 def named(web: Web, shapes: Shapes, what: str | None) -> list[Place]:
     """The columns that `table`, `table.column`, `schema.table` or `schema.table.column` names."""
     every = [Place(table, c.name) for table, columns in shapes.items() for c in columns]
-    models = {Place(t, n) for t, lineage in web.by_model.items() for n in lineage.outputs}
-    every += sorted(models - set(every))
+    every += sorted(set(web.outputs()) - set(every))
     if what is None:
-        return [p for p in every if p.table in web.by_model]
+        return [p for p in every if web.made_by(p.table) is not None]
     wish = what.casefold()
 
     def spellings(place: Place) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
 from instar.app.events import Listener
 from instar.app.impact import reached, readers_of, upstream_changes
-from instar.app.lineage import Web, web
-from instar.app.planning import completed, interrupted
+from instar.app.lineage import Web
+from instar.app.planning import completed, interrupted, with_readers
+from instar.app.switching import to_table, to_view
 from instar.apply import Result, TableReport
 from instar.backends.base import NotATable
 from instar.core.changes import CreateTable, DropColumn
@@ -25,7 +27,7 @@ from instar.core.policy import Policy
 from instar.core.refresh import Refresh, evolved
 from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import Column
-from instar.run.building import Builder
+from instar.run.building import ADOPTS, Builder
 from instar.run.inferring import CannotInfer, Inferrer
 from instar.run.rendering import rendered
 from instar.run.wanting import check_output, wanted_table
@@ -56,13 +58,14 @@ class Modelling:
     renames: Mapping[TableName, DoneRenames] = field(default_factory=dict)
     open_runs: frozenset[TableName] = frozenset()
     dialect: str = "spark"
+    adopts: bool = False
     _web: Web | None = None
 
     @property
     def web(self) -> Web:
-        """Lineage over the planned shapes; worked out once, when a change asks for it."""
+        """Lineage over the planned shapes."""
         if self._web is None:
-            self._web = web(self.models, self.shapes, self.dialect)
+            self._web = Web(self.models, self.shapes, self.dialect)
         return self._web
 
     def __post_init__(self) -> None:
@@ -180,8 +183,17 @@ def _table(
 ) -> tuple[Column, ...]:
     if isinstance(there, NotATable):
         check_output(model, inferred)
-        work.plans[model.name] = _stopped(work, model, there, _other_kind(model, there.kind))
-        return inferred
+        own = there.kind == "view" and model.table in work.builds
+        sql = work.queries[model.name]
+        switched = to_table(work.builder, model, inferred, sql, inferrer) if own else None
+        stopped = _stopped(work, model, there, _other_kind(model, there.what))
+        work.plans[model.name] = switched or stopped
+        return switched.target.columns if switched and switched.target else inferred
+    rows = _foreign_rows(work, model) if there is not None else 0
+    if there is not None and rows:
+        plan = _adoption(work, model, inferred, there, rows, inferrer)
+        work.plans[model.name] = plan
+        return plan.target.columns if plan.target else there.columns
     wanted = wanted_table(model, inferred, there, inferrer)
     rules = work.builder.backend(model.format).rules
     policy = replace(work.policy, allow_column_removal=work.policy.drops)
@@ -196,9 +208,32 @@ def _table(
     costs = work.builder.backend(model.format).measure([model.table])
     plan = completed(sketch, work.builder.backend(model.format), costs, work.listener)
     plan = _in_model_words(evolved(sketch, plan, policy, way))
+    tables = {m.table for m in work.models.models.values()}
+    plan = with_readers(plan, work.builder.backend(model.format), tables)
     work.plans[model.name] = plan
     target = plan.target if plan.target is not None else sketch.job.target
     return target.columns
+
+
+def _foreign_rows(work: Modelling, model: Model) -> int:
+    """How many rows would be lost that Instar cannot know to be a model's."""
+    if model.table in work.builds:
+        return 0
+    return work.builder.rows(model.table, model.format)
+
+
+def _adoption(
+    work: Modelling,
+    model: Model,
+    inferred: tuple[Column, ...],
+    there: Table,
+    rows: int,
+    inferrer: Inferrer,
+) -> TablePlan:
+    way = _way(work, model, wanted_table(model, inferred, None, inferrer))
+    if work.adopts and not way.never:
+        return adopted(work.builder, model, there, rows, way)
+    return _stopped(work, model, there, foreign_table(model, rows))
 
 
 def _way(work: Modelling, model: Model, wanted: Wanted) -> Refresh:
@@ -212,6 +247,7 @@ def _way(work: Modelling, model: Model, wanted: Wanted) -> Refresh:
         fresh,
         lambda: work.builder.refresh_steps(model, fresh, work.queries[model.name]),
         "Consider using Delta format" if parquet else "",
+        work.builder.cannot_refresh(model, fresh),
     )
 
 
@@ -234,39 +270,56 @@ def _view(
     """A view is replaced when its query or what it returns has changed."""
     check_output(model, inferred)
     if isinstance(there, Table):
-        return _stopped(work, model, there, _other_kind(model, "a table"))
+        return _view_of_table(work, model, inferred, there)
     backend = work.builder.backend(model.format).rules.name
     sql = work.queries[model.name]
     after = Table(model.table, inferred, "view")
     known = work.builds.get(model.table)
     was = _view_columns(work, model) if there is not None else None
     same = was is not None and _plain(was) == _plain(inferred)
-    if (
-        there is not None
-        and known is not None
-        and known.fingerprint == build_mark(work.models, model)
-        and same
-    ):
+    if same and known is not None and known.fingerprint == build_mark(work.models, model):
         return TablePlan(
             model.table, backend, Status.NO_CHANGE, (), (), (), after, after, origin=model.origin
         )
+    if there is not None and known is None and not work.adopts:
+        return _stopped(work, model, there, foreign_view(model))
     before = Table(model.table, was, "view") if was is not None else None
     changes = diff(before, Wanted(after))
     told = tuple(
         replace(classify(c, Wanted(after), str.casefold), safety=Safety.SAFE) for c in changes
     )
     step = work.builder.view_step(model, sql, inferred, new=there is None)
+    step = replace(step, data={"mark": build_mark(work.models, model)})
+    if there is not None and known is None:
+        step = adopting_view(step, model)
     return TablePlan(
         model.table,
         backend,
         Status.CREATE if there is None else Status.CHANGE,
         told,
         (),
-        (replace(step, data={"mark": build_mark(work.models, model)}),),
+        (step,),
         before,
         after,
         origin=model.origin,
     )
+
+
+def _view_of_table(
+    work: Modelling, model: Model, inferred: tuple[Column, ...], there: Table
+) -> TablePlan:
+    """The model's table goes aside; somebody else's only where a word adopts it."""
+    rows = _foreign_rows(work, model)
+    if rows and not work.adopts:
+        return _stopped(work, model, there, foreign_table(model, rows))
+    mark, text = build_mark(work.models, model), work.queries[model.name]
+    switched = to_view(work.builder, model, inferred, there, text, mark)
+    if switched is None:
+        return _stopped(work, model, there, _other_kind(model, "a table"))
+    if not rows:
+        return switched
+    first, *rest = switched.steps
+    return replace(switched, steps=(replace(first, data={**first.data, ADOPTS: model.name}), *rest))
 
 
 def _view_columns(work: Modelling, model: Model) -> tuple[Column, ...] | None:
@@ -371,10 +424,20 @@ def _readers(work: Modelling, plan: TablePlan, item: Classified) -> list[Finding
     ]
 
 
+def claim_tables(store: Store, plan: Plan, models: Models) -> None:
+    """Before anything is touched: from now on these are tables and views of models."""
+    own = {m.table for m in models.models.values()}
+    for table in plan.pending:
+        if table.table in own and not any(ADOPTS in step.data for step in table.steps):
+            store.models.claim(plan.env, table.table, anew=table.status is Status.CREATE)
+
+
 def remember_views(store: Store, plan: Plan, reports: Sequence[TableReport]) -> None:
     """What each view was made from: the next plan compares it."""
     done = {r.table for r in reports if r.result is Result.APPLIED}
     for table in plan.tables:
+        if table.table in done and any(ADOPTS in step.data for step in table.steps):
+            store.models.claim(plan.env, table.table, anew=False)
         mark = table.steps[0].data.get("mark") if table.steps else None
         if mark and table.table in done:
             store.models.built(plan.env, table.table, Build(mark, {}, mark))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +12,47 @@ from instar.app.events import Listener
 from instar.backends.registry import Engine, EngineSettings, open_engine
 from instar.sources.project import Environment, ProjectConfig
 from instar.spark.settings import SparkSettings
+from instar.state import Store, open_store
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An environment with its engine and the state store, both open."""
+
+    env: Environment
+    engine: Engine
+    store: Store
+
+
+@contextmanager
+def open_state(project: ProjectConfig, *, reading: bool = False) -> Iterator[Store]:
+    store = open_store(project.state.reveal(), project.root, reading=reading)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def open_world(
+    project: ProjectConfig,
+    env: Environment,
+    listener: Listener,
+    session: Any = None,
+    *,
+    reading: bool = False,
+) -> Iterator[World]:
+    """`reading`: what is not there yet is not made for a look at it."""
+    with open_state(project, reading=reading) as store:
+        engine = opened(project, env, listener, session, reading=reading)
+        try:
+            yield World(env, engine, store)
+        finally:
+            engine.close()
 
 
 def engine_settings(
-    project: ProjectConfig, env: Environment, session: Any = None
+    project: ProjectConfig, env: Environment, session: Any = None, *, reading: bool = False
 ) -> EngineSettings:
     """What the registry needs to open an environment; a session that was handed in wins."""
     root = project.root / ".instar"
@@ -34,6 +74,7 @@ def engine_settings(
         spark=spark,
         session=session,
         options=env.options,
+        reading=reading,
     )
 
 
@@ -42,6 +83,11 @@ def _under(root: Path, folder: str | None) -> Path | None:
 
 
 def opened(
-    project: ProjectConfig, env: Environment, listener: Listener, session: Any = None
+    project: ProjectConfig,
+    env: Environment,
+    listener: Listener,
+    session: Any = None,
+    *,
+    reading: bool = False,
 ) -> Engine:
-    return open_engine(engine_settings(project, env, session), listener.note)
+    return open_engine(engine_settings(project, env, session, reading=reading), listener.note)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from instar.app.events import Listener
 from instar.app.lifecycle import STRANDED, stranded
 from instar.backends.base import Backend, NotATable
 from instar.backends.keeping import Leftover
 from instar.backends.registry import Engine
+from instar.core.changes import DropColumn, ModifyColumn
 from instar.core.checks import ProofResult
 from instar.core.findings import Finding, Severity
 from instar.core.plan import UNFINISHED, Cost, Status, TablePlan
 from instar.core.planner import Draft, draft, finish
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
+from instar.core.types import path_text
 from instar.errors import EngineError
 from instar.state import Store
 
@@ -27,8 +30,9 @@ def plan_tables(
     env: str,
     policy: Policy,
     listener: Listener,
+    own: Container[TableName] = (),
 ) -> tuple[TablePlan, ...]:
-    """The plan of every wanted table, in the order given."""
+    """The plan of every wanted table, in the order given; `own` views follow in the same plan."""
     by_backend: defaultdict[int, list[Wanted]] = defaultdict(list)
     backends: dict[int, Backend] = {}
     for item in wanted:
@@ -39,7 +43,7 @@ def plan_tables(
     plans: dict[TableName, TablePlan] = {}
     for key, items in by_backend.items():
         for plan in _plan_on(backends[key], items, store, env, policy, open_runs, listener):
-            plans[plan.table] = plan
+            plans[plan.table] = with_readers(plan, backends[key], own)
     return tuple(plans[item.table.name] for item in wanted)
 
 
@@ -53,6 +57,7 @@ def _plan_on(
     listener: Listener,
 ) -> list[TablePlan]:
     live = backend.inspect([item.table.name for item in items])
+    left = backend.unfinished([name for name in live if name not in open_runs])
     done = store.all_done_renames(env)
     plans: list[TablePlan] = []
     drafts: list[Draft] = []
@@ -61,6 +66,8 @@ def _plan_on(
         found = live.get(name)
         if name in open_runs:
             plans.append(_without_steps(item, backend, interrupted(name), Status.NO_CHANGE))
+        elif name in left:
+            plans.append(_without_steps(item, backend, _unmended(name), Status.NO_CHANGE))
         elif isinstance(found, NotATable):
             plans.append(_without_steps(item, backend, _not_a_table(found), Status.BLOCKED))
         else:
@@ -92,11 +99,36 @@ def completed(
     return finish(sketch, tuple(results), cost, backend.rules)
 
 
+def with_readers(plan: TablePlan, backend: Backend, own: Container[TableName]) -> TablePlan:
+    """Blocked where a view that the project does not make would no longer work: its readers come first."""
+    paths = [
+        c.change.old_path if isinstance(c.change, ModifyColumn) else c.change.path
+        for c in plan.changes
+        if c.accepted and isinstance(c.change, ModifyColumn | DropColumn)
+    ]
+    if not paths or not plan.steps or plan.live is None or plan.target is None:
+        return plan
+    broken = {n: s for n, s in backend.broken_views(plan.target).items() if n not in own}
+    if not broken:
+        return plan
+    text = " ".join(broken.values()).casefold()
+    read = [p for p in paths if p[-1].casefold() in text] or paths
+    finding = Finding(
+        "F601",
+        Severity.ERROR,
+        f"[{plan.table}] a view reads {', '.join(repr(path_text(p)) for p in read)}:"
+        f" {', '.join(map(str, broken))}.",
+        "Change or drop the view first, or make it a model: it then changes in the same plan.",
+        key="columns",
+    )
+    return replace(plan, status=Status.BLOCKED, steps=(), findings=(*plan.findings, finding))
+
+
 def _unprovable(sketch: Draft, backend: Backend, error: EngineError) -> TablePlan:
     finding = Finding(
         "F204",
         Severity.ERROR,
-        f"[{sketch.name}] the rows could not be checked: {error.message}",
+        f"[{sketch.name}] the rows could not be checked: {error.message.splitlines()[0]}",
         error.hint or "Look at the expressions of this table's manifest.",
     )
     return TablePlan(
@@ -132,7 +164,7 @@ def _not_a_table(found: NotATable) -> Finding:
     return Finding(
         "F106",
         Severity.ERROR,
-        f"[{found.name}] is {found.kind}, not a table that can be evolved.",
+        f"[{found.name}] is {found.what}, not a table that can be evolved.",
         "Give the table another name, or remove what is there.",
     )
 
@@ -144,6 +176,17 @@ def _stranded(left: Leftover) -> Finding:
         Severity.ERROR,
         f"[{left.table}] is gone, and what an unfinished rewrite has left of it is there: {names}.",
         "Run `instar recover` (or `instar apply`): it puts the rows back first.",
+    )
+
+
+def _unmended(name: TableName) -> Finding:
+    return Finding(
+        UNFINISHED,
+        Severity.WARNING,
+        f"[{name}] an earlier rewrite did not end, and what it needs is still beside the table (its"
+        " triggers, its copy, or foreign keys that are not validated again); it is mended first, then"
+        " the table is planned.",
+        "Run `instar apply` or `instar recover`.",
     )
 
 

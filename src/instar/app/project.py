@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
 from instar.app.events import Listener, Silent
 from instar.app.lineage import Place, Web, named
-from instar.app.modelling import Modelling, impact_findings, plan_models, remember_views
-from instar.app.opening import opened
+from instar.app.modelling import (
+    Modelling,
+    claim_tables,
+    impact_findings,
+    plan_models,
+    remember_views,
+)
+from instar.app.naming import check_names
+from instar.app.naming import named as named_like
+from instar.app.opening import World, open_state, open_world
+from instar.app.placing import placed
 from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
 from instar.apply import Question, TableReport, apply_plan, questions, resume
 from instar.backends.base import NotATable
-from instar.backends.registry import Engine
 from instar.core.document import fingerprint
 from instar.core.findings import Finding
 from instar.core.plan import Plan
@@ -34,7 +41,7 @@ from instar.sources.models import EMPTY, Models, load_models, model_files
 from instar.sources.project import Environment, ProjectConfig, load_project
 from instar.sources.rewrite import columns_block, write_columns
 from instar.sources.scaffold import ProjectKind, init_project
-from instar.state import Event, Kept, Store, open_store
+from instar.state import Event, Kept
 
 Confirm = Callable[[Sequence[Question]], bool]
 
@@ -46,13 +53,6 @@ class ApplyReport:
     tables: tuple[TableReport, ...]
     blocks: tuple[tuple[TableName, str], ...] = ()
     written: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _World:
-    env: Environment
-    engine: Engine
-    store: Store
 
 
 class Project:
@@ -80,22 +80,14 @@ class Project:
         everything = load_manifests(self.config, self.environment(env))
         if not tables:
             return everything
-        chosen = tuple(w for w in everything if any(_named(w.table.name, t) for t in tables))
-        for pattern in tables:
-            names = (*(w.table.name for w in everything), *models)
-            if not any(_named(name, pattern) for name in names):
-                raise ProjectError(
-                    "E116",
-                    f"no manifest for table '{pattern}'",
-                    hint="Names are 'table', 'schema.table' or patterns such as 'sales.*'.",
-                )
-        return chosen
+        check_names(tables, (*(w.table.name for w in everything), *models), "declared table")
+        return tuple(w for w in everything if named_like(w.table.name, tables))
 
     def validate(self, env: str | None = None) -> tuple[Finding, ...]:
         """Read every file and normalize every table for its engine, touching nothing."""
         chosen = self.environment(env)
         self.models(env)
-        return doctoring.validated(load_manifests(self.config, chosen), chosen)
+        return doctoring.validated(load_manifests(self.config, chosen), chosen, self.config.root)
 
     def plan(
         self,
@@ -106,10 +98,12 @@ class Project:
     ) -> Plan:
         """What would happen. Reads only."""
         models = self.models(env)
-        if not models.models:
-            self.wanted(env, tables)
-        with self._world(env, spark) as world:
-            return self._planned(world, models, policy, tables)
+        wanted = self.wanted(env, tables, tuple(m.table for m in models.models.values()))
+        chosen = frozenset(
+            n for n, m in models.models.items() if not tables or named_like(m.table, tables)
+        )
+        with self._world(env, spark, reading=True) as world:
+            return self._with_models(world, models, policy, chosen, wanted)[0]
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads."""
@@ -119,39 +113,40 @@ class Project:
         declared = [w.table.name for w in load_manifests(self.config, chosen)]
         return load_models(self.config, chosen, declared)
 
-    def _planned(
-        self, world: _World, models: Models, policy: Policy, tables: Sequence[str] = ()
-    ) -> Plan:
-        """Manifests first, then models from the first layer to the last."""
-        known = tuple(m.table for m in models.models.values())
-        wanted = self.wanted(world.env.name, tables, known)
-        chosen = frozenset(
-            n for n, m in models.models.items() if not tables or _chosen(m.table, tables)
-        )
-        return self._with_models(world, models, policy, chosen, wanted)[0]
-
     def planned_models(
-        self, world: _World, models: Models, policy: Policy, chosen: frozenset[str]
+        self,
+        world: World,
+        models: Models,
+        policy: Policy,
+        chosen: frozenset[str],
+        adopts: bool | None = None,
     ) -> tuple[Plan, Modelling | None]:
-        """The plan of chosen models and of the declared tables that they read (all, for all models)."""
+        """The plan of chosen models and of the declared tables that they read (all, for all models).
+
+        `adopts`: tables that no model made may be taken over; as the policy says unless given.
+        """
         wanted = self.wanted(world.env.name)
         if len(chosen) < len(models.models):
             read = {t.table for n in chosen for t in models.upstream(n)}
             wanted = tuple(w for w in wanted if w.table.name in read)
-        return self._with_models(world, models, policy, chosen, wanted)
+        return self._with_models(world, models, policy, chosen, wanted, adopts)
 
     def _with_models(
         self,
-        world: _World,
+        world: World,
         models: Models,
         policy: Policy,
         chosen: frozenset[str],
         wanted: Sequence[Wanted],
+        adopts: bool | None = None,
     ) -> tuple[Plan, Modelling | None]:
+        """Manifests first, then models from the first layer to the last."""
         env, store = world.env, world.store
-        found = plan_tables(wanted, world.engine, store, env.name, policy, self.listener)
+        own = {m.table for m in models.models.values()}
+        found = plan_tables(wanted, world.engine, store, env.name, policy, self.listener, own)
+        root = self.config.root
         if not models.models:
-            return Plan(env.name, policy, found), None
+            return Plan(env.name, policy, placed(found, root)), None
         work = Modelling(
             models=models,
             manifests={p.table: p for p in found},
@@ -162,17 +157,18 @@ class Project:
             listener=self.listener,
             chosen=chosen,
             dialect=DIALECTS[env.type],
+            adopts=policy.allow_full_refresh if adopts is None else adopts,
         )
         plans = plan_models(work)
         told = tuple(replace(p, findings=(*p.findings, *impact_findings(work, p))) for p in found)
-        return Plan(env.name, policy, (*told, *plans)), work
+        return Plan(env.name, policy, placed((*told, *plans), root, models.models)), work
 
     def lineage(
         self, what: str | None = None, env: str | None = None, spark: Any = None
     ) -> tuple[Web, list[Place]]:
         """The column lineage of all models, and the columns that were asked about."""
         models = self.models(env)
-        with self._world(env, spark) as world:
+        with self._world(env, spark, reading=True) as world:
             _, work = self.planned_models(world, models, Policy(), frozenset(models.models))
         if work is None:
             raise ProjectError("E165", "there are no models in this project", hint="See models/.")
@@ -195,7 +191,7 @@ class Project:
             for report in self.resume(env, spark):
                 if not report.ok and report.error is not None:
                     raise report.error
-        with self._world(env, spark) as world:
+        with self._world(env, spark, reading=dry_run) as world:
             return run_models(
                 self, world, options, policy, confirm, dry_run=dry_run, resume=resume, show=show
             )
@@ -219,6 +215,7 @@ class Project:
             )
         with self._world(plan.env, spark) as world:
             before = frozenset(k.kept_name for k in world.store.kept(plan.env))
+            claim_tables(world.store, plan, self.models(plan.env))
             reports = apply_plan(
                 plan,
                 lambda table: world.engine.backend(table.backend),
@@ -261,7 +258,7 @@ class Project:
 
     def resume(self, env: str | None = None, spark: Any = None) -> tuple[TableReport, ...]:
         """Finish every run that an earlier apply left behind."""
-        with self._store() as store:
+        with open_state(self.config) as store:
             if not store.unfinished(self.environment(env).name):
                 return ()
         with self._world(env, spark) as world:
@@ -286,7 +283,7 @@ class Project:
         """
         if not forget:
             return (*self.resume(env, spark), *self.mend(env, spark))
-        with self._store() as store:
+        with open_state(self.config) as store:
             for run in store.unfinished(self.environment(env).name):
                 store.abandon(run)
                 self.listener.note(f"{run.table}: the unfinished run is forgotten")
@@ -301,7 +298,7 @@ class Project:
         self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None
     ) -> tuple[lifecycle.OldCopy, ...]:
         """The old copies that rewrites have kept, oldest first."""
-        with self._lifecycle(env, spark) as world:
+        with self._lifecycle(env, spark, reading=True) as world:
             return lifecycle.copies(world, tables)
 
     def cleanup(
@@ -332,7 +329,7 @@ class Project:
 
     def kept(self, env: str | None = None) -> tuple[Kept, ...]:
         """The old copies that the state store knows of; no engine is asked."""
-        with self._store() as store:
+        with open_state(self.config, reading=True) as store:
             return store.kept(self.environment(env).name)
 
     def drift(self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None) -> Plan:
@@ -347,7 +344,7 @@ class Project:
         self, env: str | None = None, tables: Sequence[TableName] | None = None, spark: Any = None
     ) -> tuple[Table, ...]:
         """The tables of an environment as they are."""
-        with self._world(env, spark) as world:
+        with self._world(env, spark, reading=True) as world:
             found: dict[TableName, Table] = {}
             for backend in world.engine.backends.values():
                 names = tables if tables is not None else backend.list_tables(world.env.schema)
@@ -359,11 +356,12 @@ class Project:
         self, env: str | None = None, patterns: Sequence[str] = (), spark: Any = None
     ) -> tuple[tuple[Path, str], ...]:
         """Manifests for live tables that have none: (path, text) each; nothing is written."""
-        declared = {w.table.name for w in load_manifests(self.config, self.environment(env))}
-        declared |= {m.table for m in self.models(env).models.values()}
+        declared = set(self.declared(env))
         result: dict[Path, str] = {}
-        for table in self.live(env, spark=spark):
-            chosen = not patterns or any(_named(table.name, p) for p in patterns)
+        live = self.live(env, spark=spark)
+        check_names(patterns, [t.name for t in live], "live table")
+        for table in live:
+            chosen = not patterns or named_like(table.name, patterns)
             if chosen and table.name not in declared and "__instar_" not in table.name.name:
                 result[self._manifest_path(table.name, result)] = manifest_text(table)
         return tuple(result.items())
@@ -378,46 +376,43 @@ class Project:
         return path
 
     def history(self, env: str | None = None, table: str | None = None) -> tuple[Event, ...]:
-        with self._store() as store:
+        with open_state(self.config, reading=True) as store:
             name = self.environment(env).name
             builds = built_events(store.models.results(name))
             events = (*store.history(name), *builds)
         events = tuple(sorted(events, key=lambda e: -e.when))
-        return tuple(e for e in events if table is None or _named(e.table, table))
+        if table is None:
+            return events
+        check_names([table], (*self.declared(env), *(e.table for e in events)), "table")
+        return tuple(e for e in events if named_like(e.table, [table]))
+
+    def declared(self, env: str | None = None) -> tuple[TableName, ...]:
+        """The tables that the project knows, by manifest or model."""
+        manifests = (w.table.name for w in load_manifests(self.config, self.environment(env)))
+        return (*manifests, *(m.table for m in self.models(env).models.values()))
 
     def versions(self, env: str, table: TableName) -> tuple[Table, ...]:
-        with self._store() as store:
+        with open_state(self.config, reading=True) as store:
             return tuple(v.table for v in store.versions(env, table))
 
     def doctor(self, env: str | None = None) -> tuple[doctoring.Diagnosis, ...]:
         return doctoring.examined(self, env)
 
     @contextmanager
-    def _store(self) -> Iterator[Store]:
-        store = open_store(self.config.state.reveal(), self.config.root)
-        try:
-            yield store
-        finally:
-            store.close()
-
-    @contextmanager
-    def _lifecycle(self, env: str | None, spark: Any) -> Iterator[lifecycle.World]:
-        declared = [w.table.name for w in load_manifests(self.config, self.environment(env))]
-        with self._world(env, spark) as world:
+    def _lifecycle(
+        self, env: str | None, spark: Any, *, reading: bool = False
+    ) -> Iterator[lifecycle.World]:
+        declared = self.declared(env)
+        with self._world(env, spark, reading=reading) as world:
             yield self._copies_of(world, declared)
 
-    def _copies_of(self, world: _World, declared: Sequence[TableName]) -> lifecycle.World:
+    def _copies_of(self, world: World, declared: Sequence[TableName]) -> lifecycle.World:
         return lifecycle.World(world.env, world.engine, world.store, self.listener, declared)
 
-    @contextmanager
-    def _world(self, env: str | None, spark: Any) -> Iterator[_World]:
-        chosen = self.environment(env)
-        with self._store() as store:
-            engine = opened(self.config, chosen, self.listener, spark)
-            try:
-                yield _World(chosen, engine, store)
-            finally:
-                engine.close()
+    def _world(
+        self, env: str | None, spark: Any, *, reading: bool = False
+    ) -> AbstractContextManager[World]:
+        return open_world(self.config, self.environment(env), self.listener, spark, reading=reading)
 
 
 def _refuse_blocked(plan: Plan) -> None:
@@ -428,16 +423,6 @@ def _refuse_blocked(plan: Plan) -> None:
             f"the plan is blocked for {names}; nothing was touched",
             hint="See the findings with `instar plan`.",
         )
-
-
-def _chosen(name: TableName, patterns: Sequence[str]) -> bool:
-    return any(_named(name, pattern) for pattern in patterns)
-
-
-def _named(name: TableName, pattern: str) -> bool:
-    return any(
-        fnmatchcase(text, pattern) for text in (name.name, f"{name.schema}.{name.name}", str(name))
-    )
 
 
 def init(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:

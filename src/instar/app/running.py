@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from instar.app.modelling import Modelling, build_mark
-from instar.apply import Question, apply_table, questions
-from instar.core.plan import Plan, Status
+from instar.apply import Question, QuestionKind, apply_table, questions
+from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
 from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
@@ -22,7 +22,8 @@ from instar.state.models import Build, ModelResult
 from instar.state.store import new_run
 
 if TYPE_CHECKING:
-    from instar.app.project import Project, _World
+    from instar.app.opening import World
+    from instar.app.project import Project
 
 Confirm = Callable[[Sequence[Question]], bool]
 Show = Callable[[Plan], None]
@@ -45,7 +46,7 @@ class RunReport:
 
 def run_models(
     project: Project,
-    world: _World,
+    world: World,
     options: RunOptions,
     policy: Policy,
     confirm: Confirm | None,
@@ -60,21 +61,22 @@ def run_models(
     run, finished = new_run(), frozenset[str]()
     if resume:
         run, options, finished = _left_behind(project, world)
+    adopts = policy.allow_full_refresh
     policy = replace(policy, allow_full_refresh=policy.allow_full_refresh or options.full_refresh)
     models = project.models(env)
     chosen = select(
         models, options.select, options.exclude, _changed(models, store.models.builds(env))
     )
-    plan, work = project.planned_models(world, models, policy, chosen)
+    plan, work = project.planned_models(world, models, policy, chosen, adopts)
     show(plan)
     if plan.blocked:
         _refuse(plan)
     if dry_run or work is None:
         return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
-    _ask(plan, confirm)
+    _ask([*questions(plan), *_replaced(work, options, finished)], confirm)
     if not resume:
         store.models.begin(env, run, asdict(options))
-    runner = _runner(project, world, work, run, options, finished)
+    runner = _runner(project, world, work, run, options, finished, resume)
     results = _carried_out(project, world, plan, work, runner, options, chosen)
     ok = all(r.status in GOOD for r in results)
     store.models.end(run, "finished" if ok else "failed")
@@ -91,7 +93,7 @@ def _changed(models: Models, builds: Mapping[TableName, Build]) -> Callable[[Mod
     return changed
 
 
-def _left_behind(project: Project, world: _World) -> tuple[str, RunOptions, frozenset[str]]:
+def _left_behind(project: Project, world: World) -> tuple[str, RunOptions, frozenset[str]]:
     last = world.store.models.last_run(world.env.name)
     if last is None or last.status == "finished":
         raise UsageError(
@@ -118,8 +120,26 @@ def _refuse(plan: Plan) -> None:
     )
 
 
-def _ask(plan: Plan, confirm: Confirm | None) -> None:
-    asked = questions(plan)
+def _replaced(work: Modelling, options: RunOptions, done: frozenset[str]) -> Iterator[Question]:
+    """An incremental table may hold what its query gives no more: --full-refresh asks, with counts."""
+    if not options.full_refresh:
+        return
+    for name in sorted(work.chosen - done):
+        model, plan = work.models.models[name], work.plans[name]
+        if model.incremental is None or plan.live is None or _asks(plan):
+            continue
+        if rows := work.builder.rows(model.table, model.format):
+            now = None if model.python else work.builder.count(work.queries[name])
+            told = f"{now:,} that its query gives now" if now is not None else "its query's"
+            text = f"[{model.table}] --full-refresh replaces {rows:,} row{'' if rows == 1 else 's'} by {told}"
+            yield Question(model.table, "", QuestionKind.CONFIRM, text)
+
+
+def _asks(plan: TablePlan) -> bool:
+    return any(step.rung is Rung.REFRESH for step in plan.steps)
+
+
+def _ask(asked: Sequence[Question], confirm: Confirm | None) -> None:
     if asked and not (confirm is not None and confirm(asked)):
         raise ConfirmationNeeded(
             "E403",
@@ -130,11 +150,12 @@ def _ask(plan: Plan, confirm: Confirm | None) -> None:
 
 def _runner(
     project: Project,
-    world: _World,
+    world: World,
     work: Modelling,
     run: str,
     options: RunOptions,
     finished: frozenset[str],
+    resumed: bool,
 ) -> ModelRunner:
     marks = {n: build_mark(work.models, m) for n, m in work.models.models.items()}
     return ModelRunner(
@@ -150,12 +171,13 @@ def _runner(
         note=project.listener.note,
         progress=project.listener.progress,
         done=finished,
+        resumed=resumed,
     )
 
 
 def _carried_out(
     project: Project,
-    world: _World,
+    world: World,
     plan: Plan,
     work: Modelling,
     runner: ModelRunner,
@@ -168,7 +190,13 @@ def _carried_out(
         if table.table not in own and table.status is not Status.NO_CHANGE:
             backend = world.engine.backend(table.backend)
             report = apply_table(
-                table, backend, world.store, plan.env, run=runner.run, command="instar run"
+                table,
+                backend,
+                world.store,
+                plan.env,
+                failpoint=runner.failpoint,
+                run=runner.run,
+                command="instar run",
             )
             if not report.ok:
                 raise report.error or EngineError("E434", f"{table.table} could not be changed")
@@ -183,6 +211,7 @@ def _carried_out(
             runner.behind,
             threads=threads,
             stop_early=options.fail_fast,
+            cancel=work.builder.interrupt,
         )
     except KeyboardInterrupt:
         work.builder.interrupt()
@@ -208,7 +237,7 @@ def built_events(results: Sequence[ModelResult]) -> tuple[Event, ...]:
             int(r.status in GOOD),
             r.seconds,
             _OUTCOMES.get(r.status, "finished"),
-            r.error,
+            r.error and r.error.partition("\n")[0],
             "instar run",
             r.run,
         )

@@ -15,6 +15,9 @@ from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
 
 Failpoint = Callable[[str], None]
+ADOPTS = "adopts"
+"""In the data of a step that takes over what no model made: it is a model's only once that is done."""
+MEND_KEY = "Mend the query: filter such rows, or choose another key."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be built: all rows, or one interval. `mark` is the same when a run is resumed."""
+    """What is to be built: all rows, or one interval. `mark` is the same when a run is `resumed`."""
 
     model: Model
     sql: str
@@ -38,6 +41,16 @@ class Order:
     mark: str
     whole: bool = True
     interval: Interval | None = None
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The first and the last event time, where there is one; how many rows have none."""
+
+    first: str | None
+    last: str | None
+    nulls: int
 
 
 class Builder(Protocol):
@@ -65,6 +78,24 @@ class Builder(Protocol):
         """One statement that creates or replaces a view."""
         ...
 
+    def to_table_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
+        """A computed table in the place of a view; empty where the engine has no safe way."""
+        ...
+
+    def to_view_steps(
+        self, model: Model, sql: str, columns: tuple[Column, ...], aside: TableName
+    ) -> tuple[Step, ...]:
+        """The table renamed to `aside` and a view in its place, atomically; empty where it is not."""
+        ...
+
+    def aside_sql(self, name: TableName, aside: TableName) -> str | None:
+        """A rename that can stand in one transaction with what takes the table's place."""
+        ...
+
+    def cannot_refresh(self, model: Model, target: Table) -> str:
+        """Why a table cannot be computed anew in one atomic step; empty where it can."""
+        ...
+
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         """The table computed anew and put in by one atomic step."""
         ...
@@ -73,8 +104,8 @@ class Builder(Protocol):
         """Write the rows of a query into its table; the number of rows. Twice is as good as once."""
         ...
 
-    def event_range(self, sql: str, column: str) -> tuple[str, str] | None:
-        """The first and the last event time of a query; None when it has no rows."""
+    def event_range(self, sql: str, column: str) -> Events:
+        """The event times of a query."""
         ...
 
     def version(self, name: TableName, format_: str) -> str | None:
@@ -83,6 +114,10 @@ class Builder(Protocol):
 
     def rows(self, name: TableName, format_: str) -> int:
         """How many rows a table has."""
+        ...
+
+    def count(self, sql: str) -> int | None:
+        """How many rows a query gives now; None where that cannot be asked."""
         ...
 
     def forget(self, run: str) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from instar.backends.base import Backend, RunContext
-from instar.backends.duckdb.backend import DuckDBBackend
-from instar.backends.duckdb.create import comments, table_body
+from instar.backends.base import SWITCH, Backend, RunContext
+from instar.backends.duckdb.backend import ROWS_ONLY, DuckDBBackend
+from instar.backends.duckdb.create import table_body
 from instar.backends.duckdb.facts import Facts, facts_of
 from instar.backends.duckdb.types import parse_type, type_sql
+from instar.backends.relational.create import comments, schema_sql
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.errors import EngineError
-from instar.run.building import Failpoint, Order
+from instar.run.building import MEND_KEY, Events, Failpoint, Order
 from instar.run.duckdb_infer import DuckDBInferrer
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
@@ -40,9 +42,10 @@ class DuckDBBuilder:
     def __init__(self, backend: DuckDBBackend, schema: str) -> None:
         self._backend, self._schema = backend, schema
         self._marks = f"{quote_double(schema)}.{quote_double(MARKS)}"
+        self._ready = False
 
     def inferrer(self) -> DuckDBInferrer:
-        return DuckDBInferrer()
+        return DuckDBInferrer(self._backend.beside())
 
     def backend(self, format_: str) -> Backend:
         del format_
@@ -75,12 +78,53 @@ class DuckDBBuilder:
             rung=Rung.METADATA,
             title=f"{'create' if new else 'replace'} view {name}",
             sql=(
-                f"CREATE SCHEMA IF NOT EXISTS {quote_double(name.schema)}",
+                schema_sql(name.schema),
                 f"CREATE OR REPLACE VIEW {qualified(name)} AS\n{sql}",
             ),
             after=Table(name, columns, "view"),
             repeatable=True,
         )
+
+    def to_table_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
+        name = qualified(target.name)
+        return (
+            Step(
+                id=f"{target.name}/1",
+                kind=SWITCH,
+                rung=Rung.REFRESH,
+                title=f"replace view {target.name} by a table computed from its query",
+                sql=(
+                    f"DROP VIEW {name}",
+                    f"CREATE TABLE {name} {table_body(target)}",
+                    f"INSERT INTO {name} BY NAME\n{sql}",
+                    *comments(target, name),
+                ),
+                after=target,
+                confirm=f"{target.name} is a view; it becomes a table that holds its rows",
+            ),
+        )
+
+    def to_view_steps(
+        self, model: Model, sql: str, columns: tuple[Column, ...], aside: TableName
+    ) -> tuple[Step, ...]:
+        step = self.view_step(model, sql, columns, new=True)
+        rename = self.aside_sql(model.table, aside)
+        return (
+            replace(
+                step,
+                title=f"put table {model.table} aside and create a view in its place",
+                sql=(rename, step.sql[-1]),
+                confirm=f"{model.table} is a table; it becomes a view, and its rows are kept in {aside}",
+                repeatable=False,
+            ),
+        )
+
+    def aside_sql(self, name: TableName, aside: TableName) -> str:
+        return f"ALTER TABLE {qualified(name)} RENAME TO {quote_double(aside.name)}"
+
+    def cannot_refresh(self, model: Model, target: Table) -> str:
+        del model, target
+        return ""
 
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         name = qualified(target.name)
@@ -107,22 +151,28 @@ class DuckDBBuilder:
     # --- data ---
 
     def build(self, order: Order, failpoint: Failpoint) -> int:
-        self._ask(
-            f"CREATE TABLE IF NOT EXISTS {self._marks}"
-            " (mark VARCHAR PRIMARY KEY, row_count BIGINT, made TIMESTAMPTZ)"
-        )
-        known = self._rows(order.mark)
+        self._prepare()
+        known = self._rows(order.mark) if order.resumed else None
         if known is not None:
             return known
         try:
             statements = tuple(self._statements(order))
-            step = Step(order.mark, "build", Rung.REFRESH, "build", statements, order.live)
-            self._backend.run(step, RunContext({}, lambda *_: None, _named(failpoint)))
+            step = Step(order.mark, ROWS_ONLY, Rung.REFRESH, "build", statements, order.live)
+            self._backend.run(step, RunContext({}, lambda *_: None, _named(failpoint, order)))
         except EngineError as error:
             raise broken_key(error) from None
         finally:
-            self._ask(f"DROP TABLE IF EXISTS temp.{BATCH}")
+            if order.model.incremental is not None:
+                self._ask(f"DROP TABLE IF EXISTS temp.{BATCH}")
         return self._rows(order.mark) or 0
+
+    def _prepare(self) -> None:
+        if not self._ready:
+            self._ask(
+                f"CREATE TABLE IF NOT EXISTS {self._marks}"
+                " (mark VARCHAR PRIMARY KEY, row_count BIGINT, made TIMESTAMPTZ)"
+            )
+            self._ready = True
 
     def _rows(self, mark: str) -> int | None:
         rows = self._ask(f"SELECT row_count FROM {self._marks} WHERE mark = ?", mark)
@@ -130,10 +180,12 @@ class DuckDBBuilder:
 
     def _statements(self, order: Order) -> Iterator[str]:
         """The batch is computed once; a broken key raises inside the transaction and undoes it."""
-        yield f"CREATE OR REPLACE TEMP TABLE {BATCH} AS\n{self._batch(order)}"
+        direct = order.model.incremental is None
+        if not direct:
+            yield f"CREATE OR REPLACE TEMP TABLE {BATCH} AS\n{self._batch(order)}"
         yield from _guards(order)
-        yield from _written(order)
-        count = f"(SELECT count(*) FROM {BATCH})"
+        yield from _written(order, f"\n{order.sql}" if direct else f" SELECT * FROM {BATCH}")
+        count = f"(SELECT count(*) FROM {qualified(order.live.name) if direct else BATCH})"
         yield f"INSERT INTO {self._marks} VALUES ({literal(order.mark)}, {count}, now())"
 
     def _batch(self, order: Order) -> str:
@@ -143,11 +195,11 @@ class DuckDBBuilder:
         del column
         return f"SELECT * FROM (\n{order.sql}\n) AS batch WHERE {where}"
 
-    def event_range(self, sql: str, column: str) -> tuple[str, str] | None:
+    def event_range(self, sql: str, column: str) -> Events:
         at = f"CAST({quote_double(column)} AS TIMESTAMP)"
-        text = f"SELECT min({at})::VARCHAR, max({at})::VARCHAR FROM (\n{sql}\n) AS batch"
-        first, last = self._ask(text)[0]
-        return None if first is None else (str(first), str(last))
+        asked = f"min({at})::VARCHAR, max({at})::VARCHAR, count(*) - count({at})"
+        first, last, nulls = self._ask(f"SELECT {asked} FROM (\n{sql}\n) AS batch")[0]
+        return Events(first, last, int(nulls))
 
     def version(self, name: TableName, format_: str) -> str | None:
         del format_
@@ -157,6 +209,12 @@ class DuckDBBuilder:
     def rows(self, name: TableName, format_: str) -> int:
         del format_
         return int(self._ask(f"SELECT count(*) FROM {qualified(name)}")[0][0])
+
+    def count(self, sql: str) -> int | None:
+        try:
+            return int(self._ask(f"SELECT count(*) FROM (\n{sql}\n) AS batch")[0][0])
+        except EngineError:
+            return None
 
     def forget(self, run: str) -> None:
         if self._backend.inspect([TableName(self._schema, MARKS)]):
@@ -173,8 +231,9 @@ class DuckDBBuilder:
         return self._backend.query(sql, *values)
 
 
-def _named(failpoint: Failpoint) -> Failpoint:
-    return lambda name: failpoint(f"build:{name}")
+def _named(failpoint: Failpoint, order: Order) -> Failpoint:
+    what = "build" if order.interval is None else "interval"
+    return lambda name: failpoint(f"{what}:{name}")
 
 
 def _interval(order: Order) -> tuple[Column, str]:
@@ -206,7 +265,8 @@ def _guards(order: Order) -> Iterator[str]:
         yield f"SELECT error({message}) FROM {BATCH} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
 
 
-def _written(order: Order) -> Iterator[str]:
+def _written(order: Order, rows: str) -> Iterator[str]:
+    """`rows` is a query: the batch, or the model's own where nothing else looks at them."""
     name = qualified(order.live.name)
     incremental = order.model.incremental
     if incremental is None or order.whole:
@@ -215,17 +275,16 @@ def _written(order: Order) -> Iterator[str]:
         else:
             yield f"DELETE FROM {name}"
         yield from comments(order.live, name)
-        yield f"INSERT INTO {name} BY NAME SELECT * FROM {BATCH}"
     elif incremental.unique_key:
         yield _merge(order, name)
+        return
     elif incremental.partition_column:
         column = quote_double(incremental.partition_column)
         yield f"DELETE FROM {name} WHERE {column} IN (SELECT {column} FROM {BATCH})"
-        yield f"INSERT INTO {name} BY NAME SELECT * FROM {BATCH}"
     else:
         _, where = _interval(order)
         yield f"DELETE FROM {name} WHERE {where}"
-        yield f"INSERT INTO {name} BY NAME SELECT * FROM {BATCH}"
+    yield f"INSERT INTO {name} BY NAME{rows}"
 
 
 def _merge(order: Order, name: str) -> str:
@@ -248,5 +307,4 @@ def broken_key(error: EngineError) -> EngineError:
     if "E430 " not in error.message:
         return error
     told = error.message.split("E430 ", 1)[1].splitlines()[0]
-    hint = "Mend the query: filter such rows, or choose another key."
-    return EngineError("E430", told, hint=hint)
+    return EngineError("E430", told, hint=MEND_KEY)

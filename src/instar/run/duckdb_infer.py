@@ -1,8 +1,10 @@
-"""Inference on DuckDB: DESCRIBE in a database in memory that holds empty tables."""
+"""Inference on DuckDB: DESCRIBE over empty tables in memory, beside the macros and types of the database."""
 
 from __future__ import annotations
 
 import re
+import uuid
+from typing import Any
 
 import duckdb
 
@@ -13,6 +15,8 @@ from instar.core.types import Column, Type
 from instar.run.inferring import CannotInfer
 from instar.sources.models import Model, Target
 
+_TAKES = re.compile(r"\bnextval\b", re.IGNORECASE)
+"""Asking for such a value changes the database."""
 _LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
 _MISSING = re.compile(
     r"Referenced column \"([^\"]+)\" not found|does not have a column named \"([^\"]+)\""
@@ -21,28 +25,35 @@ _MISSING = re.compile(
 
 
 class DuckDBInferrer:
-    """One scratch database for one plan."""
+    """One scratch database for one plan, attached to the live one, whose tables no query names.
+
+    Values are computed in a bare database first: what needs no macro or type touches nothing else.
+    """
 
     dialect = "duckdb"
 
-    def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": 1})
-        self._connection.execute("SET TimeZone = 'UTC'")
+    def __init__(self, live: duckdb.DuckDBPyConnection) -> None:
+        self._bare = duckdb.connect(":memory:", config={"threads": 1})
+        self._bare.execute("SET TimeZone = 'UTC'")
+        self._live = live
+        self._scratch = quote_double(f"__instar_{uuid.uuid4().hex[:12]}")
+        self._live.execute(f"ATTACH ':memory:' AS {self._scratch} (READ_WRITE)")
         self._schemas = {"main"}
 
     def place(self, name: TableName) -> str:
-        return qualified(name)
+        return f"{self._scratch}.{qualified(name)}"
 
     def declare(self, name: TableName, columns: tuple[Column, ...]) -> None:
         if name.schema not in self._schemas:
-            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote_double(name.schema)}")
+            schema = f"{self._scratch}.{quote_double(name.schema)}"
+            self._live.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
             self._schemas.add(name.schema)
         body = ", ".join(f"{quote_double(c.name)} {type_sql(c.type)}" for c in columns)
-        self._connection.execute(f"CREATE OR REPLACE TABLE {qualified(name)} ({body})")
+        self._live.execute(f"CREATE OR REPLACE TABLE {self.place(name)} ({body})")
 
     def infer(self, sql: str) -> tuple[Column, ...]:
         try:
-            rows = self._connection.execute(f"DESCRIBE\n{sql}").fetchall()
+            rows = self._live.execute(f"DESCRIBE\n{sql}").fetchall()
         except duckdb.Error as error:
             raise _refused(error) from None
         return tuple(Column(str(row[0]), parse_type(str(row[1]))) for row in rows)
@@ -58,20 +69,33 @@ class DuckDBInferrer:
         )
         text = f"SELECT {value}" + (f" FROM (SELECT {source}) AS live" if source else "")
         try:
-            self._connection.execute(text).fetchall()
+            self._value(text)
         except duckdb.Error as error:
             return str(error).splitlines()[0]
         return None
 
+    def _value(self, text: str) -> Any:
+        try:
+            return self._bare.execute(text).fetchone()
+        except duckdb.CatalogException:
+            if _TAKES.search(text):
+                raise
+            return self._live.execute(text).fetchone()
+
+    def null(self, type_: Type) -> str:
+        return f"CAST(NULL AS {type_sql(type_)})"
+
     def constant(self, sql: str) -> str | None:
         try:
-            row = self._connection.execute(f"SELECT CAST(({sql}) AS VARCHAR)").fetchone()
+            row = self._value(f"SELECT CAST(({sql}) AS VARCHAR)")
         except duckdb.Error:
             return None
-        return None if row is None or row[0] is None else str(row[0])
+        return "NULL" if row is None or row[0] is None else str(row[0])
 
     def close(self) -> None:
-        self._connection.close()
+        self._live.execute(f"DETACH {self._scratch}")
+        self._live.close()
+        self._bare.close()
 
 
 def _refused(error: duckdb.Error) -> CannotInfer:

@@ -42,8 +42,12 @@ class Inferrer(Protocol):
         """Why an expression over such a row gives no value of the type, as far as that is certain."""
         ...
 
+    def null(self, type_: Type) -> str:
+        """No value of a type, in the engine's words."""
+        ...
+
     def constant(self, sql: str) -> str | None:
-        """The value of an expression without columns, as text; None where there is none."""
+        """The value of an expression without columns, as text ("NULL" for none); None where it has columns."""
         ...
 
     def close(self) -> None: ...

@@ -89,7 +89,7 @@ def pending(span: tuple[str, str], granularity: str, done: Mapping[str, Done]) -
     return [
         i
         for i in covering(first, end, granularity)
-        if i.start not in done or not done[i.start].closed
+        if i.start not in done or not done[i.start].closed or done[i.start].stop != i.stop
     ]
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from instar.apply import Failpoints, Result, apply_table
 from instar.backends.base import NotATable
-from instar.core.plan import TablePlan
+from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Table, TableName
 from instar.errors import EngineError, InstarError
-from instar.run.building import Builder, Interval, Order
+from instar.run.building import ADOPTS, MEND_KEY, Builder, Interval, Order
 from instar.run.intervals import as_done, asked, covering, floor, following, parse_time, pending
 from instar.sources.models import Model, Models
 from instar.state import Store
@@ -23,7 +23,7 @@ BUILT, SKIPPED, FAILED, BEHIND, CREATED = "built", "skipped", "failed", "behind"
 GOOD = frozenset((BUILT, SKIPPED, CREATED))
 
 _CHANGING = re.compile(
-    r"\b(now|random|rand|uuid|gen_random_uuid|current_(?:date|timestamp|time)|get_current_\w+|today)\b",
+    r"\b(now|random|rand|uuid|nextval|gen_random_uuid|current_(?:date|timestamp|time)|get_current_\w+|today)\b",
     re.IGNORECASE,
 )
 
@@ -58,9 +58,16 @@ class ModelRunner:
     progress: Callable[[str, int, int | None], None]
     failpoint: Failpoints = field(default_factory=Failpoints.from_environment)
     done: frozenset[str] = frozenset()
+    resumed: bool = False
     _evolving: threading.Lock = field(default_factory=threading.Lock)
     _versions: dict[TableName, str | None] = field(default_factory=dict)
+    _builds: dict[TableName, Build] = field(default_factory=dict)
+    _restless_ones: dict[str, bool] = field(default_factory=dict)
     _count: int = 0
+
+    def __post_init__(self) -> None:
+        known = self.store.models.builds(self.env)
+        self._builds.update({t: b for t, b in known.items() if b.fingerprint})
 
     def work(self, name: str) -> ModelResult:
         """Evolve and build one model. What the engine refuses is in the result, not raised."""
@@ -75,7 +82,7 @@ class ModelRunner:
         except InstarError as error:
             if not isinstance(error, EngineError):
                 raise
-            found = ModelResult(model.table, FAILED, error=f"{error.code}: {error.message}")
+            found = ModelResult(model.table, FAILED, error=_failure(error, model))
         seconds = time.monotonic() - began
         result = ModelResult(
             found.table, found.status, found.rows, seconds, found.reason, found.error, self.run
@@ -94,6 +101,9 @@ class ModelRunner:
     def _work(self, model: Model) -> ModelResult:
         plan = self.plans[model.name]
         self.failpoint("model:before")
+        adopting = any(ADOPTS in step.data for step in plan.steps)
+        if not adopting:
+            self._claim(model, plan)
         if plan.steps:
             with self._evolving:
                 report = apply_table(
@@ -102,28 +112,37 @@ class ModelRunner:
                     self.store,
                     self.env,
                     progress=self.progress,
+                    failpoint=self.failpoint,
                     run=self.run,
                     command="instar run",
                 )
             if report.result is not Result.APPLIED:
                 text = f"{report.error.code}: {report.error.message}" if report.error else "failed"
                 return ModelResult(model.table, FAILED, error=text)
+        if adopting:
+            self._claim(model, plan)
         self.failpoint("model:evolved")
         if model.materialization == "view":
             return self._view(model, plan)
         return self._data(model, plan)
 
+    def _claim(self, model: Model, plan: TablePlan) -> None:
+        created = plan.status is Status.CREATE
+        self.store.models.claim(self.env, model.table, anew=created)
+        if created:
+            self._builds.pop(model.table, None)
+
     def _view(self, model: Model, plan: TablePlan) -> ModelResult:
         if not plan.steps:
             return ModelResult(model.table, SKIPPED, reason="the view is as its query says")
         mark = self.marks[model.name]
-        self.store.models.built(self.env, model.table, Build(mark, {}, mark))
+        self._built(model, Build(mark, {}, mark))
         return ModelResult(model.table, CREATED)
 
     def _data(self, model: Model, plan: TablePlan) -> ModelResult:
         inputs = self.inputs(model)
-        known = self.store.models.builds(self.env).get(model.table)
-        refreshed = any(step.kind == "refresh" for step in plan.steps)
+        known = self._builds.get(model.table)
+        refreshed = any(step.rung is Rung.REFRESH for step in plan.steps)
         reason = None if plan.steps else self._unchanged(model, known, inputs)
         if reason is not None:
             return ModelResult(model.table, SKIPPED, reason=reason)
@@ -131,20 +150,41 @@ class ModelRunner:
             rows = self.builder.rows(model.table, model.format)
             self._whole_intervals(model)
         else:
-            rows = self._build(model, known)
-        told_inputs = {k: v for k, v in inputs.items() if v is not None}
-        complete = len(told_inputs) == len(inputs)
-        self.store.models.built(
-            self.env,
-            model.table,
-            Build(
-                self.marks[model.name],
-                told_inputs if complete else {},
-                f"{self.run}/{model.name}",
-            ),
-        )
+            rows = self._build(model, plan)
+        part = self._in_part(model) and not refreshed
+        self._built(model, self._remembered(model, known, inputs, in_part=part))
         self.failpoint("model:built")
-        return ModelResult(model.table, BUILT, rows)
+        reason = "" if refreshed else self._left_as_it_was(model, known)
+        return ModelResult(model.table, BUILT, rows, reason=reason)
+
+    def _in_part(self, model: Model) -> bool:
+        """Only the intervals that were named are built: what is new elsewhere still waits."""
+        timed = model.incremental is not None and model.incremental.event_time_column
+        return bool(timed and self.options.start and not self.options.full_refresh)
+
+    def _remembered(
+        self, model: Model, known: Build | None, inputs: Mapping[str, str | None], *, in_part: bool
+    ) -> Build:
+        """What the next run compares. A build in part has not covered its inputs."""
+        build, mark = f"{self.run}/{model.name}", self.marks[model.name]
+        if in_part:
+            if known is not None:
+                return Build(known.fingerprint, known.inputs, build)
+            return Build(mark, {"--start": self.run}, build)
+        told = {k: v for k, v in inputs.items() if v is not None}
+        return Build(mark, told if len(told) == len(inputs) else {}, build)
+
+    def _left_as_it_was(self, model: Model, known: Build | None) -> str:
+        """What a person must know whose query changed: intervals that are done are not built again."""
+        timed = model.incremental is not None and model.incremental.event_time_column
+        ranged = self.options.start or self.options.full_refresh
+        if not timed or ranged or known is None or known.fingerprint == self.marks[model.name]:
+            return ""
+        return "its query changed; intervals done before keep their rows (--full-refresh, --start)"
+
+    def _built(self, model: Model, build: Build) -> None:
+        self._builds[model.table] = build
+        self.store.models.built(self.env, model.table, build)
 
     def _unchanged(
         self, model: Model, known: Build | None, inputs: Mapping[str, str | None]
@@ -155,14 +195,24 @@ class ModelRunner:
             return None
         if known.fingerprint != self.marks[model.name] or dict(known.inputs) != dict(inputs):
             return None
-        if model.python or _CHANGING.search(model.query.canonical):
+        if self._restless(model):
             return None
         return "neither its query nor its inputs changed"
+
+    def _restless(self, model: Model) -> bool:
+        """It may give other rows while no table that it reads has changed; a view hands that on."""
+        known = self._restless_ones.get(model.name)
+        if known is None:
+            own = model.python or model.query.unseen or _CHANGING.search(model.query.canonical)
+            parents = (self.models.models[p] for p in self.models.parents(model.name))
+            views = (p for p in parents if p.materialization == "view")
+            known = bool(own) or any(self._restless(view) for view in views)
+            self._restless_ones[model.name] = known
+        return known
 
     def inputs(self, model: Model) -> dict[str, str | None]:
         """What a model's data depends on, each with its version; a view stands for what it reads."""
         found: dict[str, str | None] = {}
-        builds = self.store.models.builds(self.env)
         for target in self.models.upstream(model.name):
             parent = self.models.models.get(target.name) if target.kind == "model" else None
             if parent is None:
@@ -171,7 +221,7 @@ class ModelRunner:
                 found[str(parent.table)] = self.marks.get(parent.name) or parent.fingerprint
                 found |= self.inputs(parent)
             else:
-                build = builds.get(parent.table)
+                build = self._builds.get(parent.table)
                 found[str(parent.table)] = build.build if build else None
         return found
 
@@ -182,13 +232,21 @@ class ModelRunner:
 
     # --- the ways to build ---
 
-    def _build(self, model: Model, known: Build | None) -> int:
+    def _live(self, model: Model, plan: TablePlan) -> Table:
+        """The table as it was planned for, or as its steps have left it."""
+        if plan.live is not None and not plan.steps:
+            return plan.live
         live = self.builder.backend(model.format).inspect([model.table]).get(model.table)
         if live is None or isinstance(live, NotATable):
             raise EngineError("E434", f"the table {model.table} is gone")
+        return live
+
+    def _build(self, model: Model, plan: TablePlan) -> int:
+        live = self._live(model, plan)
         whole = model.incremental is None or self.options.full_refresh
-        if not whole and known is None and not self.options.start:
-            whole = self.builder.rows(model.table, model.format) == 0
+        if not whole and self.builder.rows(model.table, model.format) == 0:
+            whole = not self.options.start
+            self._forget_intervals(model)
         if whole:
             rows = self._order(model, live, "", whole=True)
             self._whole_intervals(model)
@@ -202,7 +260,8 @@ class ModelRunner:
         self, model: Model, live: Table, part: str, *, whole: bool, interval: Interval | None = None
     ) -> int:
         mark = f"{self.run}/{model.table}/{part}"
-        order = Order(model, self.queries[model.name], live, mark, whole, interval)
+        sql = self.queries[model.name]
+        order = Order(model, sql, live, mark, whole, interval, self.resumed)
         return self.builder.build(order, self.failpoint)
 
     def _intervals(self, model: Model, live: Table) -> int:
@@ -225,13 +284,19 @@ class ModelRunner:
         return rows
 
     def _span(self, model: Model) -> tuple[str, str] | None:
+        """The first and the last event time; a row without one belongs to no interval."""
         assert model.incremental is not None
         column = str(model.incremental.event_time_column)
-        return self.builder.event_range(self.queries[model.name], column)
+        found = self.builder.event_range(self.queries[model.name], column)
+        if found.nulls:
+            words = f"the incremental key '{column}' of {model.table} is NULL in some rows"
+            raise EngineError("E430", f"{words}: {found.nulls:,} of them", hint=MEND_KEY)
+        return None if found.first is None or found.last is None else (found.first, found.last)
 
     def _whole_intervals(self, model: Model) -> None:
         """All of a model was computed: every interval that it has is done."""
         if model.incremental is None or model.incremental.event_time_column is None:
+            self._forget_intervals(model)
             return
         span, granularity = self._span(model), model.incremental.granularity
         done: list[Done] = []
@@ -240,6 +305,9 @@ class ModelRunner:
             end = following(floor(last, granularity), granularity)
             done = as_done(list(covering(first, end, granularity)), span[1])
         self.store.models.intervals_done(self.env, model.table, done, self.run, anew=True)
+
+    def _forget_intervals(self, model: Model) -> None:
+        self.store.models.intervals_done(self.env, model.table, [], self.run, anew=True)
 
 
 def told(result: ModelResult) -> str:
@@ -250,6 +318,21 @@ def told(result: ModelResult) -> str:
             if result.rows and result.seconds
             else ""
         )
-        return f"{result.table}: {result.rows or 0:,} rows in {result.seconds:.2f}s{rate}"
-    more = result.reason or result.error or ""
+        more = f" ({result.reason})" if result.reason else ""
+        return f"{result.table}: {result.rows or 0:,} rows in {result.seconds:.2f}s{rate}{more}"
+    more = result.reason or (result.error or "").partition("\n")[0]
     return f"{result.table}: {result.status}{f' ({more})' if more else ''}"
+
+
+def _failure(error: EngineError, model: Model) -> str:
+    """Code and words; a key that breaks shows the line that names it."""
+    where = error.where
+    if error.code == "E430":
+        ways = ("unique_key", "partition_column", "event_time_column")
+        places = [model.places.get(f"incremental.{way}") for way in ways]
+        where = next((place for place in places if place is not None), where)
+    lines = [f"{error.code}: {error.message}"]
+    if where is not None:
+        lines.append(f"--> {where}")
+        lines += [f"{where.line} │ {where.text}"] if where.text is not None else []
+    return "\n".join(lines)

@@ -18,8 +18,12 @@ def in_order(
     *,
     threads: int = 1,
     stop_early: bool = False,
+    cancel: Callable[[], None] = lambda: None,
 ) -> dict[str, T]:
-    """Every name's result. `behind` makes the result of what cannot be begun."""
+    """Every name's result. `behind` makes the result of what cannot be begun.
+
+    `cancel` is called when the work is broken off, before what still runs is waited for.
+    """
     results: dict[str, T] = {}
     if threads <= 1:
         for name in order:
@@ -29,22 +33,26 @@ def in_order(
     left = list(order)
     running: dict[Future[T], str] = {}
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="instar") as pool:
-        while left or running:
-            for name in list(left):
-                if any(p in left or p in running.values() for p in parents.get(name, ())):
+        try:
+            while left or running:
+                for name in list(left):
+                    if any(p in left or p in running.values() for p in parents.get(name, ())):
+                        continue
+                    bad = _bad(name, parents, results, good, stop_early)
+                    if bad:
+                        results[name] = behind(name, bad)
+                        left.remove(name)
+                    elif len(running) < threads:
+                        running[pool.submit(work, name)] = name
+                        left.remove(name)
+                if not running:
                     continue
-                bad = _bad(name, parents, results, good, stop_early)
-                if bad:
-                    results[name] = behind(name, bad)
-                    left.remove(name)
-                elif len(running) < threads:
-                    running[pool.submit(work, name)] = name
-                    left.remove(name)
-            if not running:
-                continue
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                results[running.pop(future)] = future.result()
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    results[running.pop(future)] = future.result()
+        except BaseException:
+            cancel()
+            raise
     return {name: results[name] for name in order}
 
 

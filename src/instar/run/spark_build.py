@@ -16,13 +16,15 @@ from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.errors import EngineError
-from instar.run.building import Failpoint, Order
+from instar.run.building import MEND_KEY, Events, Failpoint, Order
 from instar.run.python_model import call_model
 from instar.run.spark_infer import SparkInferrer
-from instar.run.spark_refresh import refresh_steps
+from instar.run.spark_refresh import refresh_steps, to_table_steps
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
 from instar.spark import SparkHandle
+
+_LOOK_BACK = 100
 
 
 class SparkBuilder:
@@ -83,13 +85,31 @@ class SparkBuilder:
             repeatable=True,
         )
 
-    def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
+    def to_table_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
+        if model.python or model.format == "iceberg":
+            return ()
+        return to_table_steps(model, target, self.place(target.name, model.format), sql)
+
+    def to_view_steps(
+        self, model: Model, sql: str, columns: tuple[Column, ...], aside: TableName
+    ) -> tuple[Step, ...]:
+        """Spark cannot rename a table and create a view in one step."""
+        del model, sql, columns, aside
+        return ()
+
+    def aside_sql(self, name: TableName, aside: TableName) -> None:
+        """No statement of Spark shares a transaction; Delta and Iceberg keep the old version themselves."""
+        del name, aside
+
+    def cannot_refresh(self, model: Model, target: Table) -> str:
         if model.python:
-            raise EngineError(
-                "E434",
-                f"the Python model '{model.name}' cannot be refreshed by a statement",
-                hint="Drop the table and run the model again.",
-            )
+            return "a Python model cannot be recomputed by one statement"
+        kept = [c.name for c in target.columns if not c.nullable]
+        if model.format == "iceberg" and kept:
+            return f"Iceberg cannot compute the NOT NULL column '{kept[0]}' in one statement"
+        return ""
+
+    def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         place = self.place(target.name, model.format)
         return refresh_steps(model, target, place, sql, self._location(target.name, model.format))
 
@@ -101,8 +121,11 @@ class SparkBuilder:
 
     def build(self, order: Order, failpoint: Failpoint) -> int:
         """Each way replaces what it writes, so that doing it twice is as good as once."""
-        failpoint("build:begin")
+        what = "build" if order.interval is None else "interval"
+        failpoint(f"{what}:begin")
         place = self.place(order.live.name, order.model.format)
+        if order.resumed and order.interval is not None and self._committed(order, place):
+            return self._count(place, _between(order))
         rows = self._frame(order)
         self._guard(order, rows)
         incremental = order.model.incremental
@@ -111,14 +134,23 @@ class SparkBuilder:
             where = "TRUE"
         elif incremental.unique_key:
             self._merged(order, rows, place)
-            failpoint("build:committed")
+            failpoint(f"{what}:committed")
             return self._counted(rows)
         else:
             where = self._condition(order, rows)
             self._replaced(order, rows, place, where)
-        failpoint("build:committed")
-        count = self._handle.run(f"SELECT count(*) AS n FROM {place} WHERE {where}")
-        return int(count[0]["n"])
+        failpoint(f"{what}:committed")
+        return self._count(place, where)
+
+    def _count(self, place: str, where: str) -> int:
+        return int(self._handle.run(f"SELECT count(*) AS n FROM {place} WHERE {where}")[0]["n"])
+
+    def _committed(self, order: Order, place: str) -> bool:
+        """Delta's own history knows what the run that was cut off has committed."""
+        if order.model.format != "delta":
+            return False
+        rows = self._handle.run(f"DESCRIBE HISTORY {place} LIMIT {_LOOK_BACK}")
+        return any(row["userMetadata"] == _mark(order) for row in rows)
 
     def _frame(self, order: Order) -> Any:
         """The rows to write, with the table's own columns and types, by name at every depth."""
@@ -149,7 +181,7 @@ class SparkBuilder:
         from pyspark.sql import functions as f
 
         table = order.model.table
-        hint = "Mend the query: filter such rows, or choose another key."
+        hint = MEND_KEY
         with self._handle.errors():
             for key in incremental.columns:
                 if rows.where(f.col(quote_backtick(key)).isNull()).limit(1).collect():
@@ -166,7 +198,7 @@ class SparkBuilder:
             case "delta":
                 with self._handle.errors():
                     writer = rows.write.format("delta").mode("overwrite")
-                    writer = writer.option("userMetadata", f"instar {order.mark}")
+                    writer = writer.option("userMetadata", _mark(order))
                     if where is not None:
                         writer = writer.option("replaceWhere", where)
                     writer.saveAsTable(place)
@@ -263,11 +295,12 @@ class SparkBuilder:
         with self._handle.errors():
             return int(rows.count())
 
-    def event_range(self, sql: str, column: str) -> tuple[str, str] | None:
+    def event_range(self, sql: str, column: str) -> Events:
         at = f"CAST({quote_backtick(column)} AS TIMESTAMP_NTZ)"
-        text = f"SELECT CAST(min({at}) AS STRING) a, CAST(max({at}) AS STRING) b FROM (\n{sql}\n)"
+        ends = f"CAST(min({at}) AS STRING) a, CAST(max({at}) AS STRING) b"
+        text = f"SELECT {ends}, count(*) - count({at}) n FROM (\n{sql}\n)"
         row = self._handle.run(text)[0]
-        return None if row["a"] is None else (str(row["a"]), str(row["b"]))
+        return Events(row["a"], row["b"], int(row["n"]))
 
     def version(self, name: TableName, format_: str) -> str | None:
         del format_
@@ -290,6 +323,12 @@ class SparkBuilder:
         found = self._handle.run(f"SELECT count(*) AS n FROM {self.place(name, format_)}")
         return int(found[0]["n"])
 
+    def count(self, sql: str) -> int | None:
+        try:
+            return int(self._handle.run(f"SELECT count(*) AS n FROM (\n{sql}\n)")[0]["n"])
+        except EngineError:
+            return None
+
     def forget(self, run: str) -> None:
         """A Delta commit keeps its own mark; nothing else is left behind."""
         del run
@@ -309,6 +348,10 @@ class SparkBuilder:
 
     def interrupt(self) -> None:
         self._handle.interrupt()
+
+
+def _mark(order: Order) -> str:
+    return f"instar {order.mark}"
 
 
 def _of(table: Table, name: str) -> Column:

@@ -76,12 +76,15 @@ class SparkInferrer:
             return error.message.splitlines()[0]
         return None
 
+    def null(self, type_: Type) -> str:
+        return f"CAST(NULL AS {spark_type(type_)})"
+
     def constant(self, sql: str) -> str | None:
         try:
             rows = self._handle.run(f"SELECT CAST(({sql}) AS STRING) AS v")
         except EngineError:
             return None
-        return None if rows[0]["v"] is None else str(rows[0]["v"])
+        return "NULL" if rows[0]["v"] is None else str(rows[0]["v"])
 
     def close(self) -> None:
         with self._handle.errors():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 
+from instar.backends.base import SWITCH
 from instar.backends.spark import delta_sql
 from instar.backends.spark.iceberg_ddl import FORMAT_VERSION
+from instar.backends.spark.statements import properties_sql
 from instar.backends.spark.types import spark_type
 from instar.backends.sql import literal_spark, qualified, quote_backtick
 from instar.core.plan import Rung, Step
@@ -39,6 +41,40 @@ def refresh_steps(
     return (step,)
 
 
+def to_table_steps(model: Model, target: Table, place: str, sql: str) -> tuple[Step, ...]:
+    """Built aside, then the view goes and the table takes its name; each statement bears repetition."""
+    aside = TableName(target.name.schema, f"{target.name.name}__instar_new")
+    full = f"{place.split('.', 1)[0]}.{qualified(aside, backtick=True)}"
+    select = _selected(target, sql)
+    if model.format == "delta":
+        said = properties_sql(delta_sql.create_properties(target, frozenset()))
+        how = f"USING delta TBLPROPERTIES ({said})"
+    else:
+        how = f"USING parquet{_partitioned(target)}"
+    return (
+        Step(
+            id="1-switch",
+            kind=SWITCH,
+            rung=Rung.REFRESH,
+            title=f"replace view {target.name} by a table computed from its query",
+            sql=(
+                f"DROP TABLE IF EXISTS {full}",
+                f"CREATE TABLE {full} {how} AS\n{select}",
+                f"DROP VIEW IF EXISTS {place}",
+                f"ALTER TABLE {full} RENAME TO {qualified(target.name, backtick=True)}",
+            ),
+            after=target,
+            confirm=f"{target.name} is a view; it becomes a table that holds its rows,"
+            " and the name is missing for a moment",
+        ),
+    )
+
+
+def _partitioned(target: Table) -> str:
+    by = ", ".join(map(quote_backtick, target.partition_by))
+    return f" PARTITIONED BY ({by})" if by else ""
+
+
 def _selected(target: Table, sql: str) -> str:
     """The query with exactly the columns and scalar types of the target."""
     columns = ", ".join(_column(c.name, spark_type(c.type)) for c in target.columns)
@@ -53,14 +89,13 @@ def _column(name: str, type_: str) -> str:
 
 def _delta(target: Table, place: str, select: str) -> tuple[str, ...]:
     properties = delta_sql.create_properties(target, frozenset())
-    said = delta_sql.properties_sql(properties)
+    said = properties_sql(properties)
     return (f"CREATE OR REPLACE TABLE {place} USING delta TBLPROPERTIES ({said}) AS\n{select}",)
 
 
 def _iceberg(target: Table, place: str, select: str) -> tuple[str, ...]:
-    said = {FORMAT_VERSION: "2", **target.properties}
-    pairs = ", ".join(f"{literal_spark(k)} = {literal_spark(v)}" for k, v in said.items())
-    return (f"CREATE OR REPLACE TABLE {place} USING iceberg TBLPROPERTIES ({pairs}) AS\n{select}",)
+    said = properties_sql({FORMAT_VERSION: "2", **target.properties})
+    return (f"CREATE OR REPLACE TABLE {place} USING iceberg TBLPROPERTIES ({said}) AS\n{select}",)
 
 
 def _next_folder(location: str, select: str) -> str:
@@ -78,12 +113,10 @@ def _parquet(target: Table, place: str, select: str, folder: str) -> tuple[str, 
     def full(other: TableName) -> str:
         return f"{catalog}.{qualified(other, backtick=True)}"
 
-    by = ", ".join(map(quote_backtick, target.partition_by))
-    partitioned = f" PARTITIONED BY ({by})" if by else ""
     return (
         f"DROP TABLE IF EXISTS {full(aside)}",
         f"DROP TABLE IF EXISTS {full(old)}",
-        f"CREATE TABLE {full(aside)} USING parquet{partitioned}"
+        f"CREATE TABLE {full(aside)} USING parquet{_partitioned(target)}"
         f" LOCATION {literal_spark(folder)} AS\n{select}",
         f"ALTER TABLE {place} RENAME TO {qualified(old, backtick=True)}",
         f"ALTER TABLE {full(aside)} RENAME TO {qualified(name, backtick=True)}",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from instar.core.types import Column, Type
 from instar.errors import Location, ProjectError
+from instar.run.dialects import difference
 from instar.run.inferring import Inferrer
 
 _OTHERS = {"duckdb": ("spark",), "spark": ("duckdb",), "snowflake": ("duckdb", "spark")}
@@ -62,14 +64,38 @@ def _readings(sql: str, own: str, known: Mapping[str, str]) -> Iterator[tuple[st
         if dialect == own and not hits:
             yield dialect, sql
             continue
+        tree = _with_maps(tree)
         try:
             yield dialect, tree.sql(dialect=own, unsupported_level=ErrorLevel.RAISE)
         except SqlglotError:
             continue
 
 
+def _with_maps(tree: Any) -> Any:
+    """MAP {k: v} as lists of keys and values, which every dialect can say."""
+    from sqlglot import exp
+
+    def listed(node: Any) -> Any:
+        if not isinstance(node, exp.ToMap) or not isinstance(node.this, exp.Struct):
+            return node
+        pairs = [p for p in node.this.expressions if isinstance(p, exp.PropertyEQ)]
+        return exp.Map(
+            keys=exp.Array(expressions=[p.this for p in pairs]),
+            values=exp.Array(expressions=[p.expression for p in pairs]),
+        )
+
+    return tree.transform(listed)
+
+
 def _same(asked: Asked, inferrer: Inferrer, found: Mapping[str, str]) -> None:
-    """A constant that two dialects read differently is nobody's to choose."""
+    """What two dialects read differently is nobody's to choose."""
+    if words := difference(asked.sql, inferrer.dialect):
+        raise ProjectError(
+            "E158",
+            f"{asked.what} means different values: {words}",
+            hint="Write it so that both dialects agree.",
+            where=asked.where,
+        )
     values = {d: inferrer.constant(text) for d, text in found.items()}
     told = {v for v in values.values() if v is not None}
     if len(told) > 1:

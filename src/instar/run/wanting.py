@@ -148,8 +148,8 @@ def _hints(
     model: Model, columns: tuple[Column, ...], live: Table | None, inferrer: Inferrer
 ) -> dict[Path, Hint]:
     """Renames at every depth; the values that old rows take, for new columns only."""
-    there = {c.name.casefold() for c in live.columns} if live is not None else set()
     row = live.columns if live is not None else columns
+    there = {c.name.casefold() for c in row}
     by_name = {c.name.casefold(): c for c in columns}
     filler = _Filler(model, by_name, there, row, inferrer)
     hints: dict[Path, Hint] = {}
@@ -207,9 +207,20 @@ class _Filler:
             return None
         known = self._known(name, said.places.get(key)) if key == "backfill" else {}
         type_ = self.columns[name.casefold()].type
-        row = self.row if key == "backfill" else ()
+        row = self._row(name) if key == "backfill" else ()
         asked = Asked(f"the {key} of '{name}'", sql, type_, said.places.get(key))
         return usable(asked, self.inferrer, row, known)
+
+    def _row(self, name: str) -> tuple[Column, ...]:
+        """What a backfill may name; one that is not needed (any more) may still say the old names."""
+        if name.casefold() not in self.there:
+            return self.row
+        renamed = [
+            Column(said.renamed_from, self.columns[new].type)
+            for new, said in self.said.items()
+            if said.renamed_from and new in self.columns
+        ]
+        return (*self.row, *(c for c in renamed if c.name.casefold() not in self.there))
 
     def _known(self, name: str, where: Location | None) -> dict[str, str]:
         """What every new column holds before the backfill of this one."""
@@ -224,7 +235,20 @@ class _Filler:
             if other in self.there or other not in mentioned:
                 continue
             own = other == name.casefold()
-            value = None if own else self.value(column.name, "backfill")
-            found[column.name] = value or self.value(column.name, "default") or "NULL"
+            value = self._renamed(other)
+            if value is None and not own:
+                value = self.value(column.name, "backfill")
+            nothing = self.inferrer.null(column.type)
+            found[column.name] = value or self.value(column.name, "default") or nothing
         self.open.discard(name.casefold())
         return found
+
+    def _renamed(self, name: str) -> str | None:
+        """The old name of a column that is renamed by the same plan: the old row has only that one."""
+        said = self.said.get(name)
+        old = said.renamed_from if said is not None else None
+        if old is None or old.casefold() not in self.there:
+            return None
+        from sqlglot import exp
+
+        return exp.column(old, quoted=True).sql(dialect=self.inferrer.dialect)

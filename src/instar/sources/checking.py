@@ -14,6 +14,7 @@ from instar.sources.nodes import MappingNode, Node, Scalar
 from instar.sources.paths import is_field, resolve, split_path
 from instar.sources.raw import Attributes, RawColumn, RawManifest
 from instar.sources.reading import Read, Reader, suggestion
+from instar.sources.rings import RING_HINT, ring, ring_words
 from instar.sources.typetext import TypeTextError, parse_type
 from instar.sources.yamlfile import SourceFile
 
@@ -167,8 +168,9 @@ class _Manifest(Reader):
         return led
 
     def renames(self, entries: Iterable[tuple[Read, Path]]) -> None:
-        """No two may come from one name, none from itself."""
+        """No two may come from one name, none from itself, and there is no way back to where one began."""
         taken: dict[Path, str] = {}
+        places: dict[Path, Node] = {}
         for read, path in entries:
             old = read.values.get("renamed_from")
             if old is None:
@@ -182,7 +184,12 @@ class _Manifest(Reader):
                 message = f"'{new}' and '{taken[source]}' cannot both be renamed from '{old}'"
                 hint = "Keep one; the other may take the value with `_using`."
                 raise self.file.error("E132", message, node, hint)
-            taken[source] = new
+            taken[source], places[(*path[:-1], new.casefold())] = new, node
+        for parent in {source[:-1] for source in taken}:
+            sources = {new.casefold(): s[-1] for s, new in taken.items() if s[:-1] == parent}
+            if round_ := ring(sources):
+                at = places[(*parent, round_[0])]
+                raise self.file.error("E132", ring_words(round_), at, RING_HINT)
 
     def column(self, name: str, key: str, top: Read) -> str:
         """The column that a key names, in the spelling of its declaration."""

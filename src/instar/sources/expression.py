@@ -13,6 +13,7 @@ DIALECTS = {
     "spark": "spark",
     "duckdb": "duckdb",
     "postgres": "postgres",
+    "dsql": "postgres",
     "snowflake": "snowflake",
 }
 """By the type of environment."""

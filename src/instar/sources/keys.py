@@ -45,8 +45,8 @@ class Key:
 Keys = Mapping[str, Key]
 
 FORMATS = ("delta", "iceberg", "parquet")
-ENGINES = ("spark", "duckdb", "postgres", "snowflake")
-PLANNED_ENGINES = ("ducklake", "dsql", "clickhouse", "bigquery")
+ENGINES = ("spark", "duckdb", "postgres", "dsql", "snowflake")
+PLANNED_ENGINES = ("ducklake", "clickhouse", "bigquery")
 VERSION = 1
 DEFAULT_STATE = "sqlite:///.instar/state.db"
 
@@ -54,8 +54,8 @@ _COMMON: Keys = {
     "type": Key(Kind.TEXT, "The engine.", required=True, choices=ENGINES),
     "schema": Key(
         Kind.NAME,
-        "The schema of tables that name none; `main` unless said (Snowflake: `PUBLIC`, PostgreSQL:"
-        " `public`).",
+        "The schema of tables that name none; `main` unless said (Snowflake: `PUBLIC`, PostgreSQL"
+        " and DSQL: `public`).",
     ),
 }
 
@@ -90,6 +90,25 @@ ENVIRONMENT_KEYS: Mapping[str, Keys] = {
         "lock_timeout": Key(Kind.NUMBER, "Seconds to wait for a lock; 5 unless said."),
         "lock_attempts": Key(Kind.NUMBER, "How often a lock is tried; 8 unless said."),
         "batch_rows": Key(Kind.NUMBER, "Rows of a copy's first batch; 2000 unless said."),
+    },
+    "dsql": {
+        **_COMMON,
+        "host": Key(Kind.TEXT, "The cluster's endpoint: NAME.dsql.REGION.on.aws."),
+        "region": Key(Kind.TEXT, "Its region, where the endpoint's name does not hold it."),
+        "user": Key(Kind.TEXT, "The role; `admin` unless said."),
+        "password": Key(
+            Kind.TEXT,
+            "A token: ${NAME}. Where it is not there, one is signed with AWS credentials each time.",
+        ),
+        "url": Key(Kind.TEXT, "Instead of all these, a URL: ${DSQL_URL}."),
+        "port": Key(Kind.NUMBER, "The port; 5432 unless said."),
+        "database": Key(Kind.NAME, "The database; `postgres` unless said."),
+        "sslmode": Key(Kind.TEXT, "As libpq names it; `verify-full` unless said."),
+        "sslrootcert": Key(Kind.TEXT, "The file of the root certificate; `system` unless said."),
+        "lock_attempts": Key(
+            Kind.NUMBER, "How often a transaction that lost is tried; 8 unless said."
+        ),
+        "batch_rows": Key(Kind.NUMBER, "Rows of a copy's batch; 1000 unless said, 2999 at most."),
     },
     "snowflake": {
         **_COMMON,

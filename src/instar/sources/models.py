@@ -17,6 +17,7 @@ from instar.sources.models_python import read_python
 from instar.sources.models_sql import BadQuery, Query, Read, parse_query
 from instar.sources.project import Environment, ProjectConfig
 from instar.sources.reading import suggestion
+from instar.sources.rings import RING_HINT, ring, ring_words
 from instar.sources.yamlfile import SourceFile
 
 FOLDER = "models"
@@ -223,6 +224,7 @@ class _Loader:
         said = front.over(self.settings.get(name, Said()))
         kind, incremental = _materialization(said, file)
         columns = {n: self._column(n, c, said) for n, c in said.columns.items()}
+        _no_ring(columns)
         return Model(
             name=name,
             table=TableName(self.env.schema, name),
@@ -260,6 +262,14 @@ class _Loader:
             nullable=bool(values.get("nullable", True)),
             places=places,
         )
+
+
+def _no_ring(columns: Mapping[str, ColumnSaid]) -> None:
+    old = {n.casefold(): c.renamed_from.casefold() for n, c in columns.items() if c.renamed_from}
+    if found := ring(old):
+        name = next(n for n in columns if n.casefold() == found[0])
+        where = columns[name].places.get("renamed_from")
+        raise ProjectError("E132", ring_words(found), hint=RING_HINT, where=where)
 
 
 def _text(value: object) -> str | None:

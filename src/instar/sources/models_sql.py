@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 _REF = re.compile(r"ref\s*\(\s*'((?:[^']|'')*)'\s*\)", re.IGNORECASE)
 _CALLS = ("ref",)
 _SPACES = ("", "smelt")
+_PATH = re.compile(r"[./:*?]")
+_STILL = frozenset(
+    (*_CALLS, "range", "generate_series", "unnest", "explode", "posexplode", "inline")
+)
+"""Functions in the place of a table that give the same rows for the same words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,16 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query. `star`: its output has a star, so only the engine knows the names."""
+    """A parsed query. `star`: its output has a star, so only the engine knows the names.
+
+    `unseen`: it reads files or functions, whose changes no table tells.
+    """
 
     reads: tuple[Read, ...]
     outputs: tuple[str, ...]
     star: bool
     canonical: str
+    unseen: bool = False
 
 
 class BadQuery(ValueError):
@@ -60,7 +69,7 @@ def parse_query(text: str, dialect: str) -> Query:
             _place_of(tree, twice),
             "Give one of them another name with AS.",
         )
-    return Query(reads, outputs, star, _squeezed(text))
+    return Query(reads, outputs, star, _squeezed(text), _unseen(tree, text))
 
 
 def _count(names: tuple[str, ...], name: str) -> int:
@@ -130,8 +139,29 @@ def _reads(tree: exp.Query, text: str) -> Iterator[Read]:
                     yield found
                 continue
             hidden = not table.db and table.name.casefold() in ctes
-            if isinstance(inner, exp.Identifier) and "start" in inner.meta and not hidden:
+            named = isinstance(inner, exp.Identifier) and "start" in inner.meta
+            if named and not hidden and not _file(inner, text):
                 yield _by_name(table)
+
+
+def _file(name: exp.Identifier, text: str) -> bool:
+    """FROM 'f.csv': a text in the place of a table, as DuckDB reads files."""
+    return text.startswith("'", name.meta["start"]) and bool(_PATH.search(name.name))
+
+
+def _unseen(tree: exp.Query, text: str) -> bool:
+    from sqlglot import exp
+
+    for table in tree.find_all(exp.Table):
+        inner = table.this
+        if isinstance(inner, exp.Identifier):
+            if "start" in inner.meta and _file(inner, text):
+                return True
+        elif isinstance(inner, exp.Anonymous) and str(inner.this).casefold() in _STILL:
+            continue
+        elif isinstance(inner, exp.Func) and not isinstance(inner, exp.GenerateSeries):
+            return True
+    return False
 
 
 def _by_ref(table: exp.Table, call: exp.Anonymous, text: str) -> Read | None:

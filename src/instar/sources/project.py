@@ -26,7 +26,13 @@ from instar.sources.yamlfile import SourceFile
 
 PROJECT_FILE = "instar.yml"
 _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
-_SCHEMAS = {"spark": "main", "duckdb": "main", "postgres": "public", "snowflake": "PUBLIC"}
+_SCHEMAS = {
+    "spark": "main",
+    "duckdb": "main",
+    "postgres": "public",
+    "dsql": "public",
+    "snowflake": "PUBLIC",
+}
 _NO_TEXTS: Mapping[str, str] = Masked({})
 
 
@@ -75,6 +81,8 @@ class ProjectConfig:
 def find_root(start: Path) -> Path:
     """The nearest folder, from `start` upwards, that holds an instar.yml."""
     start = start.absolute()
+    if not start.exists():
+        raise UsageError("E108", f"there is no folder '{start}'", hint="Look at --project.")
     for folder in (start, *start.parents):
         if (folder / PROJECT_FILE).is_file():
             return folder

@@ -16,6 +16,7 @@ _SECRET_VALUE = re.compile(
     r"""["']?\s*:\s*)(?!\$\{\w*\}\s*(?:[,}#]|$))[^,}\s#][^,}]*"""
 )
 """A key that may hold a secret, with its value; a bare `${NAME}` gives nothing away."""
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _SECRET_IN_URL = re.compile(r"(://[^\s/@:]*:)[^\s/@]+(?=@)")
 
 _HINTS: Mapping[str, str] = {
@@ -141,6 +142,7 @@ class _Converter:
         result: Node
         match node.id:
             case "scalar":
+                self.refuse_halves(node.value, line, column)
                 result = Scalar(node.value, node.style is None, line, column)
             case "sequence":
                 result = SequenceNode([self.node(n) for n in node.value], line, column)
@@ -149,6 +151,16 @@ class _Converter:
         self.open.discard(id(node))
         self.done[id(node)] = result
         return result
+
+    def refuse_halves(self, text: str, line: int, column: int) -> None:
+        """Escapes can write what is no text: a zero byte, or half of a character."""
+        bad = _NO_TEXT.search(text)
+        if bad is not None:
+            what = (
+                "a zero byte" if bad[0] == "\0" else f"half of a character (\\u{ord(bad[0]):04x})"
+            )
+            message = f"{self.file.name}: a value holds {what}, which no engine keeps"
+            raise ProjectError("E101", message, where=self.file.location(line, column))
 
     def pairs(self, node: Any) -> list[tuple[Scalar, Node]]:
         pairs: list[tuple[Scalar, Node]] = []

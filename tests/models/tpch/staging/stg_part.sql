@@ -1,0 +1,4 @@
+SELECT
+  p_partkey AS part_id,
+  p_brand AS brand
+FROM part
