@@ -8,7 +8,6 @@ from dataclasses import replace
 from instar.apply.failpoints import Failpoints
 from instar.apply.report import Result, TableReport
 from instar.apply.runner import (
-    VIEW,
     Failpoint,
     Note,
     Runner,
@@ -18,7 +17,7 @@ from instar.apply.runner import (
     no_progress,
 )
 from instar.apply.words import changes_text
-from instar.backends.base import Backend, NotATable, Progress
+from instar.backends.base import SWITCH, VIEW, Backend, NotATable, Progress
 from instar.core.diff import diff
 from instar.core.plan import Plan, Status, TablePlan
 from instar.core.schema import Table, Wanted
@@ -87,7 +86,8 @@ def apply_plan(
     """All tables in order. Nothing is touched if any has moved; after a failure no other is begun."""
     for table in plan.tables:
         _refuse_blocked(table)
-    for table in plan.pending:
+    # A table alone is looked at once, under its lock.
+    for table in plan.pending if len(plan.pending) > 1 else ():
         _unmoved(table, backend_for(table))
     point = failpoint or Failpoints.from_environment()
     run, reports, going = new_run(), [], True
@@ -124,7 +124,10 @@ def _refuse_blocked(table: TablePlan) -> None:
 def _unmoved(table: TablePlan, backend: Backend) -> Table | None:
     """The live table, if it is still the one that was planned for (identities count where there are)."""
     live = inspected(backend, table.table)
-    if is_view(table) and not isinstance(live, Table):
+    was_view = table.live is None or table.live.format == VIEW
+    if is_view(table) and was_view and not isinstance(live, Table):
+        return None
+    if isinstance(live, NotATable) and table.steps[0].kind == SWITCH:
         return None
     if isinstance(live, NotATable):
         raise _moved(table, f"there is a {live.kind} of that name now")

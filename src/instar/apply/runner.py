@@ -10,10 +10,12 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from instar.apply.report import Result, TableReport
 from instar.apply.words import changes_text
 from instar.backends.base import (
+    VIEW,
     Backend,
     NotATable,
     Outcome,
@@ -22,13 +24,10 @@ from instar.backends.base import (
     differences,
 )
 from instar.backends.keeping import KINDS, Keeper
-from instar.core.plan import Step
+from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
 from instar.errors import InstarError, Interrupted, OutcomeUnknown, StateError, VerificationFailed
 from instar.state import JournalRun, Lock, Store
-
-VIEW = "view"
-"""The kind of a step that creates or replaces a view; `after` has the columns it returns."""
 
 Note = Callable[[str], None]
 Failpoint = Callable[[str], None]
@@ -68,9 +67,9 @@ class Runner:
         """Run `steps`, `done` being applied already; `live` is the table right before them."""
         total = done + len(steps)
         try:
-            for step in steps:
+            for step, following in zip_longest(steps, steps[1:]):
                 try:
-                    live = self.step(step, live)
+                    live = self.step(step, live, look=_look_after(step, following))
                 except (StateError, Interrupted):
                     raise
                 except InstarError as error:
@@ -83,7 +82,7 @@ class Runner:
             raise self._interrupted(done, total) from None
         return self.report(Result.APPLIED, done, total)
 
-    def step(self, step: Step, before: Table | None) -> Table:
+    def step(self, step: Step, before: Table | None, *, look: bool = True) -> Table:
         """Carry out one step; the table as it is afterwards, which is what the step promised."""
         point = self.voice.failpoint
         self.lock.check()
@@ -93,7 +92,7 @@ class Runner:
         context = RunContext(self.run.memo(step), self.voice.progress, point)
         try:
             doer(self.backend, step).run(step, context)
-            live = verified(self.backend, step)
+            live = verified(self.backend, step) if look else step.after
         except (InstarError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -174,6 +173,13 @@ class Runner:
             f"[{self.run.table}] interrupted: {done} of {total} steps are applied",
             hint=f"Run `instar apply --env {env}` to go on where it stopped.",
         )
+
+
+def _look_after(step: Step, following: Step | None) -> bool:
+    """Always before rows are touched or lost, and at the end; between two ALTERs a look costs as much as one."""
+    if following is None or following.destructive:
+        return True
+    return step.rung is not Rung.METADATA or following.rung is not Rung.METADATA
 
 
 def doer(backend: Backend, step: Step) -> Backend | Keeper:

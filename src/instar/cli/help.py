@@ -32,7 +32,7 @@ def _record(param: Any, ctx: Any) -> tuple[str, str] | None:
     return name, "  ".join(w for w in words if w)
 
 
-_PANELS = ["Arguments", "Options", "Project", "What may be done", "Output"]
+_PANELS = ["Arguments", "Options", "Which models", "Project", "What may be done", "Output"]
 
 
 def param_panels(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
@@ -43,7 +43,8 @@ def param_panels(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
         if record is not None:
             other = "Arguments" if param.param_type_name == "argument" else "Options"
             panels.setdefault(getattr(param, "rich_help_panel", None) or other, []).append(record)
-    return {panel: panels[panel] for panel in _PANELS if panel in panels}
+    order = [*_PANELS, *(panel for panel in panels if panel not in _PANELS)]
+    return {panel: panels[panel] for panel in order if panel in panels}
 
 
 def _write_params(command: Any, ctx: Any, formatter: Any) -> None:

@@ -85,11 +85,16 @@ def run(words: list[str]) -> int:
 
 
 def _failed(error: InstarError) -> int:
+    from instar.cli.failing import failure
     from instar.cli.lines import render
     from instar.cli.problems import error_lines
 
     shown = screen.current()
-    shown.event("error", code=error.code, message=error.message, hint=error.hint)
+    where = str(error.where) if error.where else None
+    shown.event("error", code=error.code, message=error.message, hint=error.hint, where=where)
+    document = None if shown.answered else failure(error, shown.format)
+    if document is not None:
+        shown.document(document)
     if shown.log_format is screen.LogFormat.TEXT:
         shown.problem(render(error_lines(error), shown.err))
     _traceback(error)

@@ -107,7 +107,7 @@ AllowRefresh = Annotated[
     typer.Option(
         "--allow-full-refresh",
         rich_help_panel=POLICY_PANEL,
-        help="Models may be recomputed from their query.",
+        help="Models may be recomputed from their query, and may take over what no model made (F706).",
     ),
 ]
 Yes = Annotated[

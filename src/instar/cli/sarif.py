@@ -23,8 +23,8 @@ def plan_sarif(plan: Plan) -> str:
     return sarif(pairs)
 
 
-def findings_sarif(findings: Iterable[Finding]) -> str:
-    return sarif((f, f.where) for f in findings)
+def findings_sarif(findings: Iterable[Finding], where: Location | None = None) -> str:
+    return sarif((f, f.where or where) for f in findings)
 
 
 def _origin(origin: str) -> Location | None:

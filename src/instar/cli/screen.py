@@ -62,6 +62,8 @@ class Screen:
         self.quiet = quiet
         self.verbose = verbose
         self.log_format = log_format
+        self.format = "text"
+        self.answered = False
         env = os.environ if environment is None else environment
         self.out = Paint(wants_color(color, sys.stdout, env))
         self.err = Paint(wants_color(color, sys.stderr, env))
@@ -69,6 +71,7 @@ class Screen:
 
     def document(self, text: str) -> None:
         """The answer itself."""
+        self.answered = True
         if self.quiet < 2:
             self._write(sys.stdout, text)
 
@@ -154,10 +157,12 @@ def _speaks_ascii(env: Mapping[str, str]) -> bool:
 _current: Screen | None = None
 
 
-def use(screen: Screen) -> Screen:
+def use(screen: Screen, format_: Enum | None = None) -> Screen:
     """Remember the command's screen, so that an error is shown the way the user asked for."""
     global _current
     _current = screen
+    if format_ is not None:
+        screen.format = str(format_.value)
     return screen
 
 

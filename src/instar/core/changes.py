@@ -168,3 +168,22 @@ def kind(value: Change | Modification) -> str:
 def modification(change: ModifyColumn, wanted: type[_M]) -> _M | None:
     """The modification of that kind, if the change has one."""
     return next((m for m in change.modifications if isinstance(m, wanted)), None)
+
+
+def declared_key(change: Change) -> str:
+    """The key of a manifest that a change follows from, where it is not about one column."""
+    match change:
+        case ChangePrimaryKey():
+            return "primary_key"
+        case AddConstraint(constraint) | DropConstraint(constraint):
+            return f"constraints.{constraint.name}"
+        case ChangeClustering():
+            return "cluster_by"
+        case ChangePartitioning():
+            return "partition_by"
+        case ChangeProperty(key):
+            return key if key in ("comment", "change_tracking") else f"properties.{key}"
+        case ReorderColumns() | DropColumn():
+            return "columns"
+        case _:
+            return ""

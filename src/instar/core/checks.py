@@ -182,9 +182,27 @@ def finding_for(table: TableName, result: ProofResult) -> Finding:
     """The finding that blocks the plan when a proof fails."""
     code, message, hint = _words(table, result.proof, result.count)
     path = getattr(result.proof, "path", ())
+    witnesses = result.witnesses[:MAX_WITNESSES]
     return Finding(
-        code, Severity.ERROR, message, hint, path, result.count, result.witnesses[:MAX_WITNESSES]
+        code,
+        Severity.ERROR,
+        message,
+        hint,
+        path,
+        result.count,
+        witnesses,
+        key=_key(result.proof),
     )
+
+
+def _key(proof: Proof) -> str:
+    match proof:
+        case UniqueProof(primary=True):
+            return "primary_key"
+        case UniqueProof(name) | RowProof(name):
+            return f"constraints.{name}"
+        case _:
+            return ""
 
 
 def _words(table: TableName, proof: Proof, count: int) -> tuple[str, str, str]:

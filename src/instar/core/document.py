@@ -36,6 +36,7 @@ from instar.core.plan import Cost, Plan, Rung, Status, Step, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import Check, Constraint, Table
 from instar.core.types import Column, path_text, type_text
+from instar.errors import Location
 
 VERSION = 1
 
@@ -125,9 +126,13 @@ def cost_document(cost: Cost) -> Document:
     return {"rows": cost.rows, "bytes": cost.bytes, "files": cost.files}
 
 
+def place_document(where: Location | None) -> Document | None:
+    if where is None:
+        return None
+    return {"file": where.file, "line": where.line, "column": where.column}
+
+
 def finding_document(finding: Finding) -> Document:
-    where = finding.where
-    place = where and {"file": where.file, "line": where.line, "column": where.column}
     return {
         "code": finding.code,
         "severity": finding.severity.value,
@@ -136,7 +141,7 @@ def finding_document(finding: Finding) -> Document:
         "path": path_text(finding.path) or None,
         "count": finding.count,
         "witnesses": [dict(w) for w in finding.witnesses],
-        "where": place,
+        "where": place_document(finding.where),
     }
 
 

@@ -24,7 +24,10 @@ Witness = Mapping[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An error blocks the table's plan. `count` rows stand in the way, the first ones shown."""
+    """An error blocks the table's plan. `count` rows stand in the way, the first ones shown.
+
+    `key` is what the finding is about where that is no column: `primary_key`, `constraints.positive`.
+    """
 
     code: str
     severity: Severity
@@ -34,3 +37,4 @@ class Finding:
     count: int | None = None
     witnesses: tuple[Witness, ...] = ()
     where: Location | None = None
+    key: str = ""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from instar.core.schema import Hint
-from instar.core.types import Column, Path
+from instar.core.types import KEY, Array, Column, Map, Path, children
 
 Fold = Callable[[str], str]
 """The backend's name rule: two names are the same when they fold to the same text."""
@@ -20,6 +20,32 @@ Hints = Mapping[Path, Hint]
 
 def folded(path: Path, fold: Fold) -> Path:
     return tuple(fold(part) for part in path)
+
+
+def at_path(columns: tuple[Column, ...], path: Path, fold: Fold) -> Column | None:
+    """The column or field under that path, its names compared under the rule."""
+    found: Column | None = None
+    for part in path:
+        found = next((c for c in columns if fold(c.name) == fold(part)), None)
+        if found is None:
+            return None
+        columns = children(found.type)
+    return found
+
+
+def in_collection(columns: tuple[Column, ...], path: Path, fold: Fold) -> bool:
+    """The path leads through an array or a map."""
+    above = (at_path(columns, path[:depth], fold) for depth in range(1, len(path)))
+    return any(c is not None and isinstance(c.type, Array | Map) for c in above)
+
+
+def in_map_key(columns: tuple[Column, ...], path: Path, fold: Fold) -> bool:
+    """The path is, or leads into, the key of a map."""
+    for depth in range(1, len(path)):
+        above = at_path(columns, path[:depth], fold)
+        if above is not None and isinstance(above.type, Map) and path[depth] == KEY:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from instar.core.changes import (
     ModifyColumn,
     Nullability,
     ReorderColumns,
+    declared_key,
 )
 from instar.core.checks import Proof, ProofResult, finding_for, proofs_for, told_apart
 from instar.core.classify import Classified, Safety, classify
@@ -60,7 +61,7 @@ class Draft:
         return self.live is not None and not any(f.code in _MEANINGLESS for f in self.findings)
 
 
-_MEANINGLESS = frozenset({"F104", "F108", "F601"})
+_MEANINGLESS = frozenset({"F104", "F108", "F601", "F606", "F607"})
 
 
 def draft(
@@ -183,6 +184,7 @@ def _policy_findings(
                     f"[{table}] '{path_text(path)}' is live but not declared; it stays.",
                     "Declare it, or drop it with --column-conflict drop.",
                     path,
+                    key="columns",
                 )
             case ReorderColumns(path) if not item.accepted and tracked:
                 if policy.reorders:
@@ -192,6 +194,7 @@ def _policy_findings(
                         f"[{table}] is change-tracked: its live column order is authoritative.",
                         "Let apply print the corrected column block, or use --write-manifests.",
                         path,
+                        key="columns",
                     )
             case ReorderColumns(path) if not item.accepted:
                 yield Finding(
@@ -200,6 +203,7 @@ def _policy_findings(
                     f"[{table}] the order differs from the live table; the live order is kept.",
                     "Use --column-conflict reorder to take over the declared order.",
                     path,
+                    key="columns",
                 )
             case (
                 DropConstraint() | ChangePrimaryKey() | ChangeClustering() | ChangePartitioning()
@@ -209,6 +213,7 @@ def _policy_findings(
                     Severity.WARNING,
                     f"[{table}] has {_described(item.change)} that is not declared; it stays.",
                     "Declare it, or remove it with --column-conflict drop.",
+                    key=declared_key(item.change),
                 )
             case change if item.accepted and item.safety is Safety.UNSUPPORTED:
                 yield Finding(
@@ -308,9 +313,10 @@ def _rung_findings(
 ) -> Iterator[Finding]:
     table = wanted.table.name
     for change, capability in zip(accepted, able, strict=True):
-        path = getattr(change, "path", ())
+        path, key = getattr(change, "path", ()), declared_key(change)
         if capability.rung is Rung.NEVER:
-            yield Finding("F601", Severity.ERROR, f"[{table}] {capability.why}.", None, path)
+            words = f"[{table}] {capability.why}."
+            yield Finding("F601", Severity.ERROR, words, None, path, key=key)
         if capability.rung is not Rung.REWRITE:
             continue
         if tracked:
@@ -320,6 +326,7 @@ def _rung_findings(
                 f"[{table}] is change-tracked and is never rewritten: {capability.why}.",
                 "Turn change tracking off first, or leave this change out.",
                 path,
+                key=key,
             )
         elif not policy.allow_rewrite and not _by_order(change, policy, wanted, fold):
             yield Finding(
@@ -328,6 +335,7 @@ def _rung_findings(
                 f"[{table}] needs a rewrite of the table: {capability.why}.",
                 "Pass --allow-rewrite to permit it.",
                 path,
+                key=key,
             )
 
 
@@ -363,11 +371,12 @@ def finish(sketch: Draft, results: tuple[ProofResult, ...], cost: Cost, rules: R
 
 
 def _renames(sketch: Draft, fold: Fold) -> DoneRenames:
+    hints = sketch.wanted.hints.items()
+    declared = {folded(p, fold): fold(h.renamed_from) for p, h in hints if h.renamed_from}
+    if not declared:
+        return frozenset()
     there = {folded(path, fold) for path, _ in walk(sketch.job.target.columns)}
-    declared = {folded(p, fold): h.renamed_from for p, h in sketch.wanted.hints.items()}
-    return frozenset(
-        (p, fold(old)) for p, old in declared.items() if old is not None and p in there
-    )
+    return frozenset((p, old) for p, old in declared.items() if p in there)
 
 
 def _notes(sketch: Draft) -> Iterator[Finding]:

@@ -91,6 +91,24 @@ class FieldCarry:
 Projection = tuple[FieldCarry, ...]
 
 
+def from_old(field: FieldCarry) -> bool:
+    """The value comes from the old row alone, without any expression of a person."""
+    source = field.source
+    return isinstance(source, FromOld) and source.fill is None and _carried(source.carry)
+
+
+def _carried(carry: Carry) -> bool:
+    match carry:
+        case StructCarry(fields):
+            return all(from_old(f) for f in fields)
+        case ArrayCarry(element):
+            return _carried(element)
+        case MapCarry(key, value):
+            return _carried(key) and _carried(value)
+        case Same() | Converted():
+            return True
+
+
 def project(
     live: Table, target: Table, changes: tuple[Change, ...], wanted: Wanted, fold: Fold
 ) -> Projection:

@@ -47,6 +47,7 @@ DIGITS = {8: 3, 16: 5, 32: 10, 64: 19, 128: 39}
 """Decimal digits that hold every signed integer of that width."""
 _EXACT_BITS = {32: 24, 64: 53}
 """Bits of an integer that a float of that width holds exactly."""
+_MICROSECONDS = 6
 
 Rule = Callable[[Any, Any], bool]
 
@@ -79,6 +80,15 @@ def _strings(old: String, new: String) -> bool:
     if new.fixed and not (old.fixed and old.length == new.length):
         return False
     return old.length is not None and old.length <= new.length
+
+
+def _timestamps(old: Timestamp, new: Timestamp) -> bool:
+    return old.zone == new.zone and old.precision <= new.precision and _far(old.precision, new)
+
+
+def _far(precision: int, new: Timestamp) -> bool:
+    """Nanoseconds leave room for the years 1677 to 2262 only."""
+    return new.precision <= _MICROSECONDS or precision > _MICROSECONDS
 
 
 def _always(_old: Any, _new: Any) -> bool:
@@ -118,11 +128,11 @@ LOSSLESS_WHEN: dict[tuple[type, type], Rule] = {
     (String, Uuid): _never,
     (String, Json): _never,
     (Binary, String): _never,
-    (Date, Timestamp): _always,
+    (Date, Timestamp): lambda _, n: _far(0, n),
     (Date, String): _to_text(lambda _: None),
     (Time, String): _to_text(lambda _: None),
     (Timestamp, Date): _never,
-    (Timestamp, Timestamp): lambda o, n: o.zone == n.zone and o.precision <= n.precision,
+    (Timestamp, Timestamp): _timestamps,
     (Timestamp, String): _to_text(lambda _: None),
     (Interval, String): _to_text(lambda _: None),
     (Uuid, String): _to_text(lambda _: 36),

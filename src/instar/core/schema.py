@@ -79,6 +79,9 @@ class Hint:
     using: str | None = None
 
 
+_NO_HINT = Hint()
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a door asks for: the table, and how to get there. `origin` is the file it came from."""
@@ -89,8 +92,10 @@ class Wanted:
 
     def hint(self, path: Path, fold: Callable[[str], str] = str.casefold) -> Hint:
         """The hint for a path, its names compared under the backend's rule."""
+        if not self.hints:
+            return _NO_HINT
         wish = tuple(map(fold, path))
-        return next((h for p, h in self.hints.items() if tuple(map(fold, p)) == wish), Hint())
+        return next((h for p, h in self.hints.items() if tuple(map(fold, p)) == wish), _NO_HINT)
 
 
 def replace_columns(table: Table, parent: Path, columns: tuple[Column, ...]) -> Table:

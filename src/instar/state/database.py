@@ -15,6 +15,7 @@ from instar.errors import StateError
 FORMAT = 1
 APPLICATION = 0x494E5354  # "INST": tells our file from anybody else's
 BUSY_SECONDS = 30.0
+IN_MEMORY = Path(":memory:")
 
 _TABLES = """
 CREATE TABLE locks (
@@ -177,7 +178,7 @@ def damaged(path: Path, what: str) -> StateError:
         "E301",
         f"the state file '{path}' cannot be read: {what}",
         hint="Restore it from a backup. Without one, move it away: tables are not harmed, but unfinished"
-        " runs, schema versions and the memory of swaps are lost.",
+        " runs, schema versions and the memory of renames are lost.",
     )
 
 

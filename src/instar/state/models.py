@@ -31,7 +31,10 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The last time that a model's data was made: by which query, from which inputs."""
+    """The last time that a model's data was made: by which query, from which inputs.
+
+    Without a fingerprint it is a claim: Instar made the table for a model, and has built nothing yet.
+    """
 
     fingerprint: str
     inputs: Mapping[str, str]
@@ -89,6 +92,21 @@ class ModelLog:
             (env,),
         )
         return {TableName(s, n): Build(f, json.loads(i), b) for s, n, f, i, b in rows}
+
+    def claim(self, env: str, table: TableName, *, anew: bool) -> None:
+        """Written before a model's table is first touched: what is there is a model's from now on.
+
+        `anew`: the table is created, so whatever was built under its name before is gone.
+        """
+        key = (env, table.schema, table.name)
+        with self._prepare().write() as sql:
+            if anew:
+                for log in ("model_builds", "model_intervals"):
+                    sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
+            sql.execute(
+                "INSERT OR IGNORE INTO model_builds VALUES (?, ?, ?, '', '{}', '', ?)",
+                (*key, self._clock()),
+            )
 
     def built(self, env: str, table: TableName, build: Build) -> None:
         told = (env, table.schema, table.name, build.fingerprint, json.dumps(build.inputs))

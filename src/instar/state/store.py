@@ -13,7 +13,7 @@ from instar.core.plan import Step
 from instar.core.schema import Table, TableName
 from instar.core.serial import fingerprint as fingerprint_of
 from instar.errors import UsageError
-from instar.state.database import Database
+from instar.state.database import IN_MEMORY, Database
 from instar.state.journal import Journal, JournalRun, Said
 from instar.state.locks import LEASE_SECONDS, Holder, Lock, holder
 from instar.state.memory import Event, Kept, Memory, Version
@@ -120,8 +120,13 @@ def new_run() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def open_store(url: str, root: Path, clock: Callable[[], float] = time.time) -> Store:
-    """The store at `sqlite:///path`; a relative path starts at the project's root."""
+def open_store(
+    url: str, root: Path, clock: Callable[[], float] = time.time, *, reading: bool = False
+) -> Store:
+    """The store at `sqlite:///path`; a relative path starts at the project's root.
+
+    `reading`: a store that is not there yet is an empty one in memory.
+    """
     if url.startswith(("postgresql://", "postgres://")):
         raise UsageError(
             "E311",
@@ -136,4 +141,5 @@ def open_store(url: str, root: Path, clock: Callable[[], float] = time.time) -> 
             f"`state` in instar.yml is no address of a state store ({scheme})",
             hint="Write `sqlite:///` and a path, such as `sqlite:///.instar/state.db`.",
         )
-    return Store(Database(root / path), clock)
+    file = root / path
+    return Store(Database(file if not reading or file.exists() else IN_MEMORY), clock)

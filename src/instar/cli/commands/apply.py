@@ -21,6 +21,7 @@ from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.cli.seal import Seal, read_seal
 from instar.cli.text import plan_text
 from instar.core.document import summary
+from instar.core.findings import Severity
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
 from instar.errors import Blocked, UsageError
@@ -76,7 +77,7 @@ def apply(
 
     An interrupted apply is finished first. Nothing is touched while any table is blocked.
     """
-    screen = use(Screen(color, quiet, verbose, log_format))
+    screen = use(Screen(color, quiet, verbose, log_format), format)
     policy = Policy(column_conflict, allow_column_removal, allow_rewrite, allow_full_refresh)
     order = _ordered(tuple(what or ()), env, policy)
     began = time.monotonic()
@@ -88,7 +89,7 @@ def apply(
         watcher.pause()
         if format is DataFormat.TEXT:
             screen.document(plan_text(found, screen.out, verbose=screen.verbose, advice=False))
-        _refuse_blocked(found)
+        _refuse_blocked(found, (*resumed, *mended))
         report = work.apply(
             found,
             confirmer(screen, yes=yes, before=watcher.pause),
@@ -144,13 +145,19 @@ def _planned(work: Project, order: _Order) -> tuple[Plan, tuple[TableReport, ...
     return found, mended
 
 
-def _refuse_blocked(found: Plan) -> None:
+def _refuse_blocked(found: Plan, before: Sequence[TableReport]) -> None:
+    """`before` is what an earlier apply had begun: it was finished or mended first, and that stays."""
     if found.blocked:
         names = ", ".join(str(t.table) for t in found.blocked)
-        codes = sorted({f.code for t in found.blocked for f in t.findings})
+        said = (f for t in found.blocked for f in t.findings)
+        codes = sorted({f.code for f in said if f.severity is Severity.ERROR})
+        finished = ", ".join(dict.fromkeys(str(r.table) for r in before))
+        touched = "nothing was touched"
+        if finished:
+            touched = f"what an earlier apply had begun was ended first ({finished}), nothing else was touched"
         raise Blocked(
             "E405",
-            f"blocked: {names}; nothing was touched",
+            f"blocked: {names}; {touched}",
             hint=f"`instar explain {codes[0]}` says what to do about the first finding.",
         )
 
@@ -185,7 +192,7 @@ def recover(
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Finish every run that an interrupted apply left behind."""
-    screen = use(Screen(color, quiet, 0, log_format))
+    screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, watcher):
         if forget and not _sure(screen, watcher, work.environment(env).name, yes):
             screen.note("Nothing was forgotten.")

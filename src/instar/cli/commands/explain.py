@@ -33,7 +33,7 @@ def explain(
     color: o.ColorOption = Color.AUTO,
 ) -> None:
     """Say what a code means, why it happens and what to do about it."""
-    screen = use(Screen(color))
+    screen = use(Screen(color), format)
     chosen = CODES if all_ or code is None else {code.upper(): _found(code)}
     if format is DataFormat.JSON:
         rows = {k: {"title": d.title, "why": d.why, "fix": d.fix} for k, d in chosen.items()}

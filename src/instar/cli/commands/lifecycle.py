@@ -42,7 +42,7 @@ def cleanup(
 
     They are found by the tables' names too, so a lost state store hides none.
     """
-    screen = use(Screen(color, quiet, 0, log_format))
+    screen = use(Screen(color, quiet, 0, log_format), format)
     chosen = tuple(tables or ())
     with opened(project, screen) as (work, watcher):
         found = tuple(work.copies(env, chosen))
@@ -80,7 +80,7 @@ def revert(
 
     What is the table now is kept as an old copy in its turn. The next plan shows the change again.
     """
-    screen = use(Screen(color, quiet, 0, log_format))
+    screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, watcher):
         ask = confirmer(screen, yes=yes, before=watcher.pause)
         done = work.revert(table, env, to=to, confirm=ask)

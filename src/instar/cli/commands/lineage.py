@@ -51,7 +51,7 @@ def lineage(
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Show the columns that a column is computed from, and those that are computed from it."""
-    screen = use(Screen(color, quiet, 0, log_format))
+    screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, _):
         web, places = work.lineage(what, env)
     match format:

@@ -28,7 +28,7 @@ def diff(
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Show what leads from one side to the other, table by table."""
-    screen = use(Screen(color, quiet, 0, log_format))
+    screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, _):
         found = work.diff(left, right)
     match format:
@@ -54,7 +54,7 @@ def history(
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Show what was applied, when, and how it ended; the newest first."""
-    screen = use(Screen(color, quiet, 0, log_format))
+    screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, _):
         events = tuple(work.history(env, table))
         kept = tuple(work.kept(env))
@@ -64,7 +64,8 @@ def history(
     elif events:
         screen.document(render(history_lines(events, kept), screen.out))
     else:
-        screen.document("Nothing was applied yet.")
+        to = f" to '{table}'" if table is not None else ""
+        screen.document(f"Nothing was applied{to} yet.")
 
 
 def matrix(
@@ -73,7 +74,7 @@ def matrix(
     quiet: o.Quiet = 0,
 ) -> None:
     """Show what each engine does for each kind of change: metadata, overlay, steps, rewrite, never."""
-    screen = use(Screen(color, quiet))
+    screen = use(Screen(color, quiet), format)
     from instar import app
 
     screen.document(app.matrix(format.value))

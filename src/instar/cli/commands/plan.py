@@ -54,7 +54,7 @@ def plan(
 
     Exits 3 when a table is blocked.
     """
-    screen = use(Screen(color, quiet, verbose, log_format))
+    screen = use(Screen(color, quiet, verbose, log_format), format)
     policy = Policy(column_conflict, allow_column_removal, allow_rewrite, allow_full_refresh)
     chosen = tuple(tables or ())
     began = time.monotonic()
@@ -131,7 +131,7 @@ def drift(
 
     Exits 5 when any has.
     """
-    screen = use(Screen(color, quiet, verbose, log_format))
+    screen = use(Screen(color, quiet, verbose, log_format), format)
     began = time.monotonic()
     with opened(project, screen) as (work, _):
         found = work.drift(env, tuple(tables or ()))

@@ -63,7 +63,7 @@ def doctor(
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Check what a project needs, in the order a newcomer meets it. Exits 1 when something is missing."""
-    screen = use(Screen(color, quiet, 0, log_format))
+    screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, _):
         found = tuple(work.doctor(env))
     if format is DataFormat.JSON:

@@ -108,7 +108,7 @@ def run(
     """
     from instar.run.running import RunOptions
 
-    screen = use(Screen(color, quiet, verbose, log_format))
+    screen = use(Screen(color, quiet, verbose, log_format), format)
     policy = Policy(column_conflict, allow_column_removal, allow_rewrite, allow_full_refresh)
     wish = RunOptions(
         tuple(select or ()), tuple(exclude or ()), full_refresh, start, end, threads, fail_fast
@@ -148,8 +148,7 @@ def run_lines(report: RunReport) -> list[Line]:
         lines.append(
             [(style, f"{mark} "), ("bold", str(r.table)), ("", said), ("dim", f"  {r.reason}")]
         )
-        if r.error:
-            lines.append([("red", f"    {r.error}")])
+        lines += [[("red", f"    {line}")] for line in (r.error or "").splitlines()]
     counts: dict[str, int] = {}
     for r in report.results:
         counts[r.status] = counts.get(r.status, 0) + 1

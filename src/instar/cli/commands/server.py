@@ -39,7 +39,7 @@ def status(project: o.ProjectDir = Path("."), format: o.DataFormatOption = DataF
     """Say whether the server runs, since when, and where its log is."""
     from instar.spark.server import server_status
 
-    screen = use(Screen())
+    screen = use(Screen(), format)
     found = server_status(_root(project))
     if format is DataFormat.JSON:
         told = found and {
