@@ -35,8 +35,6 @@ ALSO: dict[str, set[str]] = {
 HEAVY = ("pyspark", "duckdb", "snowflake", "psycopg", "pandas", "pyarrow", "numpy", "grpc")
 
 MAX_LINES, MAX_FUNCTION = 500, 60
-TABLES = {"codes.py"}
-"""Files that are one table of data, a row a code: they are as long as the table."""
 
 
 def parts() -> set[str]:
@@ -167,7 +165,7 @@ def test_files_are_short() -> None:
         str(f.relative_to(PACKAGE)): len(f.read_text(encoding="utf-8").splitlines())
         for f in files()
     }
-    assert {name: n for name, n in lengths.items() if n > MAX_LINES and name not in TABLES} == {}
+    assert {name: n for name, n in lengths.items() if n > MAX_LINES} == {}
 
 
 def test_functions_are_short() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+_PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,10 @@ def in_terminal(
         )
     seen, answered = b"", False
     while True:
+        if answered and not select.select([terminal], [], [], _PATIENCE)[0]:
+            # ^C may fall where Python can only ignore it; a person presses it again.
+            os.write(terminal, typed)
+            continue
         try:
             piece = os.read(terminal, 65536)
         except OSError:

@@ -15,7 +15,7 @@ CODE = re.compile(r"[\"']([EF]\d{3})[\"']")
 def used() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        if path.name != "codes.py":
+        if path.parent.name != "codes":
             for code in CODE.findall(path.read_text(encoding="utf-8")):
                 found.setdefault(code, str(path.relative_to(SOURCE)))
     return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from cli.running import environment, instar
+from instar.cli.help import load
 from instar.cli.index import COMMANDS, EXIT_CODES, GROUPS
 
 
@@ -31,6 +34,22 @@ def test_each_command_has_help_with_examples(name: str) -> None:
     assert result.out.startswith(f"Usage: instar {name} ")
     for example in COMMANDS[name].examples:
         assert f"  {example}\n" in result.out
+
+
+def leaves(name: str) -> list[tuple[tuple[str, ...], Any]]:
+    """A command with its words, or those under it."""
+    command = load(name, COMMANDS[name])
+    inner = getattr(command, "commands", {})
+    return [((name, n), c) for n, c in inner.items()] or [((name,), command)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_in_the_help_of_its_command(name: str) -> None:
+    for words, command in leaves(name):
+        told = instar(*words, "--help").out
+        for param in command.params:
+            if param.param_type_name == "option" and not param.hidden:
+                assert re.search(rf"{re.escape(param.opts[0])}\b", told), (words, param.opts)
 
 
 @pytest.mark.parametrize("option", ["env", "project", "column-conflict", "color"])

@@ -17,10 +17,14 @@ def server() -> Iterator[ForkServer]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def score(request: pytest.FixtureRequest) -> Score:
-    """The score of the module's engine."""
-    engine = request.module.ENGINE
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> str:
+    """The engine of the module."""
+    return str(request.module.ENGINE)
+
+
+@pytest.fixture
+def score(engine: str) -> Score:
     return _SCORES.setdefault(engine, Score(engine))
 
 

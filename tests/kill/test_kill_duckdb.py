@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apply.worlds import CASES, Case
-from kill.harness import ForkServer, Score, kill_everywhere
+from kill.harness import ForkServer, Killer, Score, without_memory
 
 ENGINE = "duckdb"
 
@@ -17,5 +17,14 @@ def test_killed_anywhere_every_row_is_right_in_the_end(
     case: Case, tmp_path: Path, server: ForkServer, score: Score
 ) -> None:
     before = len(score.wrong)
-    kill_everywhere(server, ENGINE, case, tmp_path, score)
+    Killer(server, ENGINE).everywhere(case, tmp_path, score)
+    assert score.wrong[before:] == []
+
+
+@pytest.mark.parametrize("case", without_memory(CASES), ids=lambda c: c.name)
+def test_killed_anywhere_with_the_state_store_lost(
+    case: Case, tmp_path: Path, server: ForkServer, score: Score
+) -> None:
+    before = len(score.wrong)
+    Killer(server, ENGINE, amnesia=True).everywhere(case, tmp_path, score)
     assert score.wrong[before:] == []

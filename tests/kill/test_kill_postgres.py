@@ -11,22 +11,30 @@ import pytest
 
 from apply.worlds import CASES, Case
 from backends.postgres.server import PostgresServer
-from kill.harness import ForkServer, Score, kill_everywhere
+from kill.harness import ForkServer, Killer, Score, without_memory
 
 ENGINE = "postgres"
 _JSON = {"nested", "nested in an array"}
 """Structs are kept as jsonb there: nothing happens to their rows."""
-_TELLING = {"key", "text to number beside a key"}
+_TELLING = ("key", "text to number beside a key")
 _ALL = [c for c in CASES if c.name not in _JSON]
-CHOSEN = _ALL if os.environ.get("INSTAR_KILL_ALL") else [c for c in _ALL if c.name in _TELLING]
+
+
+def _chosen(*telling: str) -> list[Case]:
+    return [c for c in _ALL if os.environ.get("INSTAR_KILL_ALL") or c.name in telling]
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    cluster = PostgresServer()
-    cluster.start()
-    yield cluster.url()
-    cluster.stop()
+def cluster() -> Iterator[PostgresServer]:
+    made = PostgresServer()
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def url(cluster: PostgresServer) -> str:
+    return cluster.url()
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +58,28 @@ def _tidy(url: str) -> Iterator[None]:
             sql.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.mark.parametrize("case", CHOSEN, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", _chosen(*_TELLING), ids=lambda c: c.name)
 def test_killed_anywhere_every_row_is_right_in_the_end(
     case: Case, tmp_path: Path, server: ForkServer, score: Score
 ) -> None:
     before = len(score.wrong)
-    kill_everywhere(server, ENGINE, case, tmp_path, score)
+    Killer(server, ENGINE).everywhere(case, tmp_path, score)
+    assert score.wrong[before:] == []
+
+
+@pytest.mark.parametrize("case", without_memory(_chosen(*_TELLING)), ids=lambda c: c.name)
+def test_killed_anywhere_with_the_state_store_lost(
+    case: Case, tmp_path: Path, server: ForkServer, score: Score
+) -> None:
+    before = len(score.wrong)
+    Killer(server, ENGINE, amnesia=True).everywhere(case, tmp_path, score)
+    assert score.wrong[before:] == []
+
+
+@pytest.mark.parametrize("case", _chosen("key"), ids=lambda c: c.name)
+def test_the_server_is_killed_anywhere(
+    case: Case, tmp_path: Path, cluster: PostgresServer, server: ForkServer, score: Score
+) -> None:
+    before = len(score.wrong)
+    Killer(server, ENGINE, victim=cluster).everywhere(case, tmp_path, score)
     assert score.wrong[before:] == []

@@ -14,20 +14,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from apply.worlds import CASES, ENV, Case, Row, plan
+from instar.app.events import Silent
+from instar.app.lifecycle import World as LifecycleWorld
+from instar.app.lifecycle import mend
 from instar.apply import apply_table, resume
 from instar.backends.base import Backend
 from instar.backends.memory import MemoryBackend
-from instar.backends.registry import EngineSettings, open_engine
-from instar.core.schema import TableName, Wanted
-from instar.state import open_store
+from instar.backends.registry import Engine, EngineSettings, open_engine
+from instar.core.schema import Table, TableName, Wanted
+from instar.sources.project import Environment
+from instar.state import Store, open_store
+from kill.dsql_world import DsqlWorld, adapted
 from kill.postgres_world import PostgresWorld
+from kill.spark_world import ROOT, SparkWorld
 
 
 class World(Protocol):
     """An engine in a folder: how it is opened, filled and read, apart from Instar."""
 
     def open(self, root: Path) -> Backend: ...
-    def insert(self, root: Path, table: TableName, rows: Sequence[Row]) -> None: ...
+    def insert(self, root: Path, table: Table, rows: Sequence[Row]) -> None: ...
     def rows(self, root: Path, table: TableName) -> list[dict[str, Any]]: ...
 
 
@@ -35,8 +41,8 @@ class MemoryWorld:
     def open(self, root: Path) -> MemoryBackend:
         return MemoryBackend(root / "engine.json")
 
-    def insert(self, root: Path, table: TableName, rows: Sequence[Row]) -> None:
-        self.open(root).insert(table, rows)
+    def insert(self, root: Path, table: Table, rows: Sequence[Row]) -> None:
+        self.open(root).insert(table.name, rows)
 
     def rows(self, root: Path, table: TableName) -> list[dict[str, Any]]:
         return self.open(root).rows(table)
@@ -47,14 +53,16 @@ class DuckDBWorld:
         settings = EngineSettings("duckdb", "", root, database="data.duckdb")
         return open_engine(settings, lambda _: None).backend("")
 
-    def insert(self, root: Path, table: TableName, rows: Sequence[Row]) -> None:
+    def insert(self, root: Path, table: Table, rows: Sequence[Row]) -> None:
         import duckdb
 
         with duckdb.connect(str(root / "data.duckdb")) as sql:
             for row in rows:
                 names = ", ".join(row)
                 marks = ", ".join("?" for _ in row)
-                sql.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+                sql.execute(
+                    f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(row.values())
+                )
 
     def rows(self, root: Path, table: TableName) -> list[dict[str, Any]]:
         import duckdb
@@ -69,6 +77,8 @@ WORLDS: dict[str, World] = {
     "memory": MemoryWorld(),
     "duckdb": DuckDBWorld(),
     "postgres": PostgresWorld(),
+    "dsql": DsqlWorld(),
+    **{format_: SparkWorld(format_) for format_ in ("delta", "iceberg", "parquet")},
 }
 
 
@@ -89,7 +99,12 @@ def prepare(world: World, root: Path, case: Case) -> None:
         report = apply_table(plan(backend, store, Wanted(case.start)), backend, store, ENV)
         assert report.ok, report
     if case.rows:
-        world.insert(root, case.start.name, case.rows)
+        world.insert(root, case.start, case.rows)
+
+
+def lifecycle_world(backend: Backend, store: Store, name: TableName) -> LifecycleWorld:
+    env = Environment(ENV, "", name.schema)
+    return LifecycleWorld(env, Engine({"": backend}, "", backend.close), store, Silent(), [name])
 
 
 def apply(world: World, root: Path, case: Case) -> None:
@@ -99,11 +114,14 @@ def apply(world: World, root: Path, case: Case) -> None:
         for run in store.unfinished(ENV):
             report = resume(backend, store, ENV, run)
             assert report.ok, report
+        mended = mend(lifecycle_world(backend, store, name))
+        assert all(report.ok for report in mended), mended
         report = apply_table(plan(backend, store, case.wish, case.policy), backend, store, ENV)
         assert report.ok, report
         with store.lock(ENV, name, "a dead process holds no lock"):
             pass
-        kept = {old.kept_name for old in store.kept(ENV)}
+        keeper = backend.keeper()
+        kept = {copy.name for copy in keeper.copies(name.schema, [name])} if keeper else ()
         result: dict[str, Any] = {
             "left to do": plan(backend, store, case.wish, case.policy).steps,
             "unfinished": len(store.unfinished(ENV)),
@@ -117,7 +135,8 @@ def apply(world: World, root: Path, case: Case) -> None:
 def obey(order: dict[str, Any]) -> None:
     os.environ.update(order["environment"])
     work = {"prepare": prepare, "apply": apply}[order["work"]]
-    work(WORLDS[order["engine"]], Path(order["root"]), CASES[order["case"]])
+    engine, case = order["engine"], CASES[order["case"]]
+    work(WORLDS[engine], Path(order["root"]), adapted(case) if engine == "dsql" else case)
 
 
 def serve() -> None:
@@ -138,7 +157,9 @@ def serve() -> None:
 
 def preload() -> None:
     """Import once, before any fork, what every child would import; DuckDB takes pandas if it is there."""
-    for module in ("instar.backends.duckdb.engine", "instar.backends.postgres.engine", "pandas"):
+    modules = ["instar.backends.duckdb.engine", "instar.backends.dsql.engine", "pandas"]
+    modules += ["instar.backends.spark.engine", "pyspark.sql.connect"] if ROOT in os.environ else []
+    for module in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
 

@@ -6,9 +6,10 @@ A file begins with a sentence. Then come parts, each after a line `--- name`:
     wanted       the manifest that is applied                allow        drop, rewrite (one line)
     steps        an engine, and the rung of each step        rows after   the rows in the end
     blocked      the findings that stand in the way, with the rows they show (instead of the two before)
-    engines      where it runs; duckdb alone when not said
+    engines      where it runs; duckdb, postgres and dsql when not said
 
-A row is written as SQL literals with bars between them.
+A row is written as SQL literals with bars between them. On DSQL a table of a case has the key `id` where the
+case gives it none: a table without a key is never copied there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "cases"
+EVERYWHERE = ("duckdb", "postgres", "dsql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Case:
 
     @property
     def engines(self) -> list[str]:
-        return self.lines("engines") or ["duckdb"]
+        return self.lines("engines") or list(EVERYWHERE)
 
     def steps(self, engine: str) -> list[str]:
         said = (line.split(": ") for line in self.lines("steps"))
@@ -43,8 +45,10 @@ class Case:
     def lines(self, part: str) -> list[str]:
         return [line.strip() for line in self.parts.get(part, "").splitlines() if line.strip()]
 
-    def manifest(self, part: str, table: str, format_: str) -> str:
+    def manifest(self, part: str, table: str, format_: str, engine: str = "") -> str:
         head = f"table: {table}\n" + (f"format: {format_}\n" if format_ else "")
+        if engine == "dsql" and "primary_key:" not in self.parts[part]:
+            head += "primary_key: [id]\n"
         return head + self.parts[part]
 
 

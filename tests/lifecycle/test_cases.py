@@ -27,18 +27,18 @@ def findings(plan: TablePlan) -> list[str]:
 
 
 def check(case: Case, world: World) -> None:
-    world.apply(case.manifest("before", "t", world.format))
+    world.apply(case.manifest("before", "t", world.format, world.engine))
     world.fill(case.rows)
     before = world.rows()
     assert before == sorted(case.rows), "the rows are read as they were written"
-    world.declare(case.manifest("wanted", "t", world.format))
+    world.declare(case.manifest("wanted", "t", world.format, world.engine))
     (plan,) = world.plan(policy(case)).tables
     if "blocked" in case.parts:
         assert findings(plan) == case.lines("blocked")
         assert world.rows() == before
         return
     assert findings(plan) == []
-    steps = case.steps(world.format or "duckdb")
+    steps = case.steps(world.format or world.engine)
     assert [s.rung.value for s in plan.steps] == steps
     world.apply(policy=policy(case))
     assert world.rows() == sorted(case.lines("rows after"))
@@ -60,3 +60,13 @@ def undone(case: Case, world: World, before: list[str], steps: list[str]) -> Non
 @pytest.mark.parametrize("case", cases("duckdb"), ids=lambda c: c.name)
 def test_on_duckdb(case: Case, world: World) -> None:
     check(case, world)
+
+
+@pytest.mark.parametrize("case", cases("postgres"), ids=lambda c: c.name)
+def test_on_postgres(case: Case, on_postgres: World) -> None:
+    check(case, on_postgres)
+
+
+@pytest.mark.parametrize("case", cases("dsql"), ids=lambda c: c.name)
+def test_on_dsql(case: Case, on_dsql: World) -> None:
+    check(case, on_dsql)

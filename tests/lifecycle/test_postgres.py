@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import psycopg
 import pytest
 
 from backends.postgres.server import PostgresServer
 from instar.apply import failpoints
+from instar.cli.main import run as instar
+from instar.errors import Blocked
 from lifecycle.worker import KILLED, run
 from lifecycle.world import World
 
@@ -28,31 +26,9 @@ CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TRIGGER fires BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()"""
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    server = PostgresServer()
-    server.start()
-    yield server
-    server.stop()
-
-
 @pytest.fixture
-def world(
-    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    monkeypatch.setenv("DATABASE_URL", server.url())
-    (tmp_path / "instar.yml").write_text(
-        "name: shop\nversion: 1\ndefault_env: dev\nenvironments:\n"
-        '  dev: {type: postgres, url: "${DATABASE_URL}", schema: public, lock_timeout: 2}\n'
-    )
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-
-        def sql(statement: str) -> list[tuple[object, ...]]:
-            cursor = connection.execute(statement)
-            return cursor.fetchall() if cursor.description else []
-
-        sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-        yield World(tmp_path, sql)
+def world(on_postgres: World) -> World:
+    return on_postgres
 
 
 def hanging(world: World) -> list[object]:
@@ -123,13 +99,25 @@ def test_an_identity_goes_on_counting(world: World) -> None:
     assert world.sql("SELECT pg_get_serial_sequence('t', 'id')") == [("public.t_id_seq",)]
 
 
+def test_a_serial_goes_on_counting(world: World) -> None:
+    world.sql("CREATE TABLE t (id BIGSERIAL PRIMARY KEY, age VARCHAR)")
+    world.sql("INSERT INTO t (age) VALUES ('36')")
+    world.apply(NEW)
+    world.sql("INSERT INTO t (age) VALUES (7), (8)")
+    report = world.project.revert("t", confirm=world.yes).report
+    assert report.error is None
+    world.sql("INSERT INTO t (age) VALUES ('after')")
+    assert world.rows() == ["1 | '36'", "4 | 'after'"]
+    assert world.sql("SELECT pg_get_serial_sequence('t', 'id')") == [("public.t_id_seq",)]
+
+
 def test_a_recreation_without_its_journal_is_taken_away(
-    world: World, server: PostgresServer
+    world: World, postgres: PostgresServer
 ) -> None:
     world.apply(TABLE)
     world.fill(ROWS)
     world.declare(NEW)
-    killed = {failpoints.POINT: "recreate batch done", "DATABASE_URL": server.url()}
+    killed = {failpoints.POINT: "recreate batch done", "DATABASE_URL": postgres.url()}
     assert run(world.root, "apply", **killed) == KILLED
     world.lose_state()
     (report,) = world.project.recover()
@@ -137,4 +125,57 @@ def test_a_recreation_without_its_journal_is_taken_away(
     assert tables(world) == ["t"]
     assert world.sql("SELECT tgname FROM pg_trigger WHERE tgrelid = 't'::regclass") == []
     world.apply()
+    assert world.rows() == ["1 | 36", "2 | 41"]
+
+
+def test_a_rewrite_that_did_not_end_is_told_by_the_plan_and_mended_first(
+    world: World, postgres: PostgresServer
+) -> None:
+    """Killed behind the swap, journal lost: foreign keys wait for their validation."""
+    world.apply(TABLE)
+    world.fill(ROWS)
+    world.sql(HANGING)
+    world.declare(NEW)
+    killed = {failpoints.POINT: "recreate swapped", "DATABASE_URL": postgres.url()}
+    assert run(world.root, "apply", **killed) == KILLED
+    world.lose_state()
+    (plan,) = world.plan().tables
+    assert [f.code for f in plan.findings] == ["F503"]
+    assert "instar recover" in str(plan.findings[0].hint)
+    assert instar(["apply", "--yes", "--project", str(world.root)]) == 0
+    assert world.sql("SELECT convalidated FROM pg_constraint WHERE contype = 'f'") == [(True,)]
+    assert tables(world) == ["child", "t", "t__instar_old_1"]
+
+
+def test_no_native_step_is_taken_while_triggers_of_a_rewrite_are_there(
+    world: World, postgres: PostgresServer
+) -> None:
+    world.apply(TABLE)
+    world.fill(ROWS)
+    world.declare(NEW)
+    killed = {failpoints.POINT: "recreate batch done", "DATABASE_URL": postgres.url()}
+    assert run(world.root, "apply", **killed) == KILLED
+    world.lose_state()
+    renamed = TABLE.replace("primary_key: [id]", "primary_key: [nr]")
+    world.declare(renamed.replace("name: id,", "name: nr, renamed_from: id,"))
+    assert world.plan().pending == ()
+    assert instar(["apply", "--yes", "--project", str(world.root)]) == 0
+    world.sql("INSERT INTO t (nr, age) VALUES (3, '5')")
+    assert world.rows() == [*ROWS, "3 | '5'"]
+
+
+def test_a_blocked_apply_says_what_it_has_finished_first(
+    world: World, postgres: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The manifest was put back, but the rewrite that it had asked for was under way."""
+    world.apply(TABLE)
+    world.fill(ROWS)
+    world.declare(NEW)
+    killed = {failpoints.POINT: "recreate batch done", "DATABASE_URL": postgres.url()}
+    assert run(world.root, "apply", **killed) == KILLED
+    world.declare(TABLE)
+    assert instar(["apply", "--yes", "--project", str(world.root)]) == Blocked.exit_code
+    said = " ".join(capsys.readouterr().err.split())
+    assert "E405" in said
+    assert "was ended first (public.t), nothing else was touched" in said
     assert world.rows() == ["1 | 36", "2 | 41"]

@@ -44,7 +44,7 @@ def made(spark: SparkHandle, tmp_path: Path) -> Iterator[Any]:
             f"  dev: {{type: spark, schema: {schema}, format: {format_}}}\n"
         )
         place = f"{catalog}.{schema}.t"
-        worlds.append(World(tmp_path, spark.run, place, format_, spark.session))
+        worlds.append(World(tmp_path, spark.run, place, format_, "spark", spark.session))
         return worlds[-1]
 
     yield make

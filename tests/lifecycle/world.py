@@ -31,6 +31,7 @@ class World:
     sql: Sql
     table: str = "t"
     format: str = ""
+    engine: str = "duckdb"
     spark: Any = None
     asked: list[Question] = field(default_factory=list)
 
@@ -79,3 +80,18 @@ def duckdb_world(root: Path) -> World:
             return connection.execute(statement).fetchall()
 
     return World(root, sql)
+
+
+def postgres_world(root: Path, engine: str, settings: str, connection: Any) -> World:
+    """An engine that speaks PostgreSQL's protocol; DATABASE_URL says where."""
+    (root / "instar.yml").write_text(
+        "name: shop\nversion: 1\ndefault_env: dev\nenvironments:\n"
+        f'  dev: {{type: {engine}, url: "${{DATABASE_URL}}", schema: public, {settings}}}\n'
+    )
+    connection.execute("SET TimeZone = 'UTC'")
+
+    def sql(statement: str) -> list[Any]:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+    return World(root, sql, engine=engine)
