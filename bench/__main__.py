@@ -7,7 +7,18 @@ import sys
 
 from bench.measure import conditions
 
-ALL = ("help_time", "plan_1000", "alter_only", "rewrite_5m", "twelve_changes", "delta_200")
+ALL = (
+    "help_time",
+    "plan_1000",
+    "models_1000",
+    "run_100",
+    "alter_only",
+    "rewrite_5m",
+    "recreate_pg",
+    "model_changes",
+    "twelve_changes",
+    "delta_200",
+)
 
 
 def main(names: list[str]) -> None:

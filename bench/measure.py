@@ -25,11 +25,18 @@ class Measured:
         return f"{self.wall:.2f} s wall, {self.cpu:.2f} s CPU, {self.mib:.0f} MiB"
 
 
-def command(argv: Sequence[str], cwd: Path, *, expect: Sequence[int] = (0,)) -> Measured:
+def command(
+    argv: Sequence[str], cwd: Path, *, expect: Sequence[int] = (0,), stdin: int | None = None
+) -> Measured:
     """Run a command cold; its own peak memory, not its children's."""
     started = time.perf_counter()
     process = subprocess.Popen(
-        argv, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ)
+        argv,
+        cwd=cwd,
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ),
     )
     assert process.stderr is not None
     errors = process.stderr.read()

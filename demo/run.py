@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
+
 from instar.spark import SparkSettings, open_session, stop_server
 
 ROOT = Path(__file__).resolve().parent.parent / ".demo"
@@ -83,6 +85,36 @@ columns:
 """,
 }
 
+# Two layers of models over the declared table; then the team changes both queries.
+MODELS = {
+    "lines": """\
+---
+incremental: {unique_key: id}
+---
+SELECT id, quantity, status FROM ref('orders')
+""",
+    "by_status": """\
+SELECT status, count(*) AS orders, sum(quantity)::BIGINT AS quantity FROM ref('lines') GROUP BY status
+""",
+}
+CHANGED = {
+    "lines": """\
+---
+incremental: {unique_key: id}
+columns:
+  units: {renamed_from: quantity}
+  big: {backfill: quantity > 3}
+---
+SELECT id, quantity AS units, status, quantity > 3 AS big FROM ref('orders')
+""",
+    "by_status": """\
+---
+columns: {units: {renamed_from: quantity}}
+---
+SELECT status, count(*) AS orders, sum(units)::BIGINT AS units FROM ref('lines') GROUP BY status
+""",
+}
+
 ROWS = {
     "dev": (
         """INSERT INTO spark_catalog.shop.orders VALUES
@@ -110,6 +142,19 @@ def instar(*words: str, expect: int = 0) -> None:
 def write(manifests: dict[str, str]) -> None:
     for name, text in manifests.items():
         (ROOT / "tables" / f"{name}.yml").write_text(text)
+
+
+def write_models(models: dict[str, str]) -> None:
+    (ROOT / "models").mkdir(exist_ok=True)
+    for name, text in models.items():
+        (ROOT / "models" / f"{name}.sql").write_text(text)
+
+
+def ask_duckdb(*statements: str) -> None:
+    with duckdb.connect(str(ROOT / ".instar" / "dev.duckdb")) as connection:
+        for sql in statements:
+            for row in connection.execute(sql).fetchall():
+                print("   ", row, flush=True)
 
 
 def query(*statements: str) -> None:
@@ -159,14 +204,26 @@ def main() -> None:
     instar("apply", "--env", "quick")
     instar("history")
 
+    say("6. Models over the same tables: one query renames a column, and the next layer follows")
+    ask_duckdb(
+        "INSERT INTO shop.orders (id, quantity, zip, status) VALUES (1, 3, 10115, 'open'),"
+        " (2, 5, NULL, 'open'), (3, 7, 75001, 'paid')"
+    )
+    write_models(MODELS)
+    instar("run", "--env", "quick")
+    write_models(CHANGED)
+    instar("run", "--env", "quick", "--yes")
+    ask_duckdb("FROM shop.lines ORDER BY id", "FROM shop.by_status ORDER BY status")
+    instar("lineage", "by_status.units", "--env", "quick")
+
     stop_server(ROOT / ".instar")
     seconds = time.perf_counter() - started
     say(f"Done in {seconds:.0f} s.")
     print(
         "You saw: a rename inside a struct that kept its values, widening without touching a file,\n"
         "a NOT NULL column with a fill, a plan blocked by named rows, a rewrite with verification,\n"
-        "and an empty plan after each apply. The project is in .demo/: change tables/*.yml and try\n"
-        "`cd .demo && ../.venv/bin/instar plan`."
+        "an empty plan after each apply, and models whose tables followed their queries. The project is in\n"
+        ".demo/: change tables/*.yml or models/*.sql and try `cd .demo && ../.venv/bin/instar plan`."
     )
 
 
