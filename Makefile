@@ -39,7 +39,7 @@ bench: setup  ## Measure against named references; prints ratios
 	$(BIN)/python -m bench
 
 kill: setup  ## Kill the process at every failpoint on every backend, finish, compare (N/N)
-	INSTAR_KILL_ALL=1 $(BIN)/python -m pytest tests/kill
+	INSTAR_KILL_ALL=1 $(BIN)/python -m pytest tests/kill tests/run/test_kill.py
 
 fuzz: setup  ## Property tests with many more examples
 	INSTAR_FUZZ=1 $(BIN)/python -m pytest tests/core tests/sources -k property
