@@ -75,6 +75,13 @@ ERRORS: dict[str, CodeDoc] = {
         " one after it.",
         "The version before was restored unless others wrote in between; report it with the message.",
     ),
+    "E215": CodeDoc(
+        "A Delta table is never quiet long enough to be rewritten",
+        "A rewrite of a Delta table is one commit that reads the whole table; another writer's commit"
+        " in that time makes it start again, so that no row is lost. It was tried for five minutes,"
+        " and at least five times.",
+        "Hold the table's writers while `instar apply` runs, or choose a quieter hour.",
+    ),
     "E220": CodeDoc(
         "DuckDB refused a statement",
         "The statement failed; its whole transaction was rolled back, so that nothing of the step is"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 
@@ -22,6 +24,8 @@ from instar.spark import SparkHandle, SparkSqlError
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 _ATTEMPTS = 5
+_PATIENCE = 300.0
+"""Seconds in which more attempts may begin: a small table meets its writers often, and is soon rewritten."""
 _LOOK_BACK = 100
 
 
@@ -108,7 +112,8 @@ class DeltaBackend(SparkBackend):
     # --- the rewrite ---
 
     def _rewrite(self, step: Step, context: RunContext) -> None:
-        for attempt in range(1, _ATTEMPTS + 1):
+        begun = time.monotonic()
+        for attempt in itertools.count(1):
             self._look(step)
             version = self._history(step.after.name, 1)[0][0]
             context.memo["version"] = str(version)
@@ -119,8 +124,10 @@ class DeltaBackend(SparkBackend):
                 self._overwrite(step, _mark(context.memo, step, 1))
                 break
             except SparkSqlError as error:
-                if not (error.condition or "").startswith(_CONFLICTS) or attempt == _ATTEMPTS:
+                if not (error.condition or "").startswith(_CONFLICTS):
                     raise
+                if attempt >= _ATTEMPTS and time.monotonic() - begun > _PATIENCE:
+                    raise _never_quiet(step, attempt) from error
         context.failpoint("rewrite:committed")
         made = self._made(step, context.memo)
         if made is None:
@@ -182,3 +189,11 @@ class DeltaBackend(SparkBackend):
 
 def _mark(memo: Mapping[str, str], step: Step, number: int) -> str:
     return f"instar {step.id} {memo['mark']} {number}"
+
+
+def _never_quiet(step: Step, attempts: int) -> EngineError:
+    return EngineError(
+        "E215",
+        f"[{step.after.name}] others wrote to the table during each of {attempts} rewrites of it",
+        hint="Nothing was changed. Hold its writers while `instar apply` runs, or choose a quieter hour.",
+    )
