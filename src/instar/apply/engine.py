@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from instar.apply.failpoints import Failpoints
@@ -49,7 +49,7 @@ def apply_table(
     with store.lock(env, name, command) as lock:
         if store.unfinished(env, name):
             raise unfinished_run(name)
-        live = _unmoved(table_plan, backend)
+        live = _unmoved(table_plan, inspected(backend, name))
         journal = store.begin(
             env,
             name,
@@ -87,8 +87,8 @@ def apply_plan(
     for table in plan.tables:
         _refuse_blocked(table)
     # A table alone is looked at once, under its lock.
-    for table in plan.pending if len(plan.pending) > 1 else ():
-        _unmoved(table, backend_for(table))
+    if len(plan.pending) > 1:
+        _all_unmoved(plan.pending, backend_for)
     point = failpoint or Failpoints.from_environment()
     run, reports, going = new_run(), [], True
     for table in plan.tables:
@@ -121,9 +121,20 @@ def _refuse_blocked(table: TablePlan) -> None:
         )
 
 
-def _unmoved(table: TablePlan, backend: Backend) -> Table | None:
+def _all_unmoved(tables: Sequence[TablePlan], backend_for: Callable[[TablePlan], Backend]) -> None:
+    """One look for all tables of an engine."""
+    groups: dict[int, tuple[Backend, list[TablePlan]]] = {}
+    for table in tables:
+        backend = backend_for(table)
+        groups.setdefault(id(backend), (backend, []))[1].append(table)
+    for backend, group in groups.values():
+        found = backend.inspect([table.table for table in group])
+        for table in group:
+            _unmoved(table, found.get(table.table))
+
+
+def _unmoved(table: TablePlan, live: Table | NotATable | None) -> Table | None:
     """The live table, if it is still the one that was planned for (identities count where there are)."""
-    live = inspected(backend, table.table)
     was_view = table.live is None or table.live.format == VIEW
     if is_view(table) and was_view and not isinstance(live, Table):
         return None
