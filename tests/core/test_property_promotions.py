@@ -146,7 +146,7 @@ VERDICTS = """
     UUID           → VARCHAR(35)      checked
     STRING         → BINARY           lossless
     BINARY         → STRING           checked
-    DATE           → TIMESTAMP_NTZ    lossless
+    DATE           → TIMESTAMP_NTZ    checked
     TIMESTAMP      → DATE             checked
     TIMESTAMP      → TIMESTAMP_NTZ    checked
     DATE           → INT              impossible

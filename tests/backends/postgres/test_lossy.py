@@ -193,7 +193,7 @@ LABELLED: list[tuple[Type, Type, list[str], list[str]]] = [
     (TZ, NTZ, ["2020-01-01 10:00:00+02"], []),
     (NTZ, TZ, ["2020-01-01 10:00:00"], []),
     (NTZ, Timestamp(False, 3), ["2020-01-01 10:00:00.123"], ["2020-01-01 10:00:00.1236"]),
-    (Date(), NTZ, ["2020-01-01", "infinity"], []),
+    (Date(), NTZ, ["2020-01-01", "infinity", "294276-12-31"], ["294277-01-01", "5000000-01-01"]),
     (Boolean(), Integer(16), ["true", "false"], []),
     (Uuid(), String(10), [], ["a0eebc999c0b4ef8bb6d6bb9bd380a11"]),
     (Json(), String(2), ["1", "{}"], ['{"a":1}']),

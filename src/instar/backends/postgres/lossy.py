@@ -231,6 +231,10 @@ def _timestamp_to_date(value: str, old: Timestamp, _new: Date) -> str:
     return f"CAST(CAST({value} AS date) AS {type_sql(Timestamp(old.zone))}) <> {value}"
 
 
+def _date_to_timestamp(value: str, _old: Date, _new: Timestamp) -> str:
+    return f"({value} > '294276-12-31' AND {value} <> 'infinity')"
+
+
 def _bytes_to_text(value: str, old: Binary, new: String) -> str:
     del old
     broken = f"encode({value}, 'hex') !~ '{_UTF8}'"
@@ -259,7 +263,7 @@ _RULES: dict[tuple[type, type], Predicate] = {
     (String, Timestamp): _text_to_timestamp,
     (String, Json): _text_to_json,
     (String, Binary): _never,
-    (Date, Timestamp): _never,
+    (Date, Timestamp): _date_to_timestamp,
     (Timestamp, Date): _timestamp_to_date,
     (Timestamp, Timestamp): _timestamps,
     (Binary, String): _bytes_to_text,

@@ -29,6 +29,10 @@ Predicate = Callable[[str, Any, Any], str]
 """(value, old, new) -> SQL that is true for a value that is lost; NULL or false else."""
 
 _MAX_BIGINT = "9223372036854775807L"
+_MAX_DAYS = 106751991
+_DATE_ONLY = "^\\\\s*[+-]?[0-9]{4,}(-[0-9]{1,2}){0,2}\\\\s*$"
+_FEW = {32: (6, "1e-37", "1e38"), 64: (15, "1e-300", "1e300")}
+"""By the bits of a float: so many digits come back as they were, between these magnitudes."""
 
 
 def lossy_sql(value: str, old: Type, new: Type) -> str:
@@ -87,35 +91,42 @@ def _too_long(value: str, old: Type, new: String) -> str:
 
 
 def _text_to_decimal(value: str, _old: String, new: Decimal) -> str:
-    target = value_type(new)
-    whole = new.precision - new.scale
-    exact = f"DECIMAL(38, {30 if whole <= 8 else 38 - whole})"
-    cast = f"TRY_CAST({value} AS {target})"
-    digits = f"rtrim('0', regexp_extract({value}, '^\\\\s*[+-]?[0-9]*[.]([0-9]*)\\\\s*$', 1))"
-    return (
-        f"({cast} IS NULL OR length({digits}) > {new.scale}"
-        f" OR NOT (TRY_CAST({value} AS {exact}) <=> TRY_CAST({cast} AS {exact}))"
-        f" OR (TRY_CAST({value} AS DOUBLE) <> 0 AND {cast} = 0))"
-    )
+    cast = f"TRY_CAST({value} AS {value_type(new)})"
+    return f"({cast} IS NULL OR {_digits(value)} <> {_digits(f'CAST({cast} AS STRING)')})"
 
 
 def _text_to_float(value: str, _old: String, new: Float) -> str:
+    """The text of the float must be the same number; few digits always are, however Java prints them."""
     cast = f"TRY_CAST({value} AS {value_type(new)})"
-    read = f"TRY_CAST({value} AS DECIMAL(38, 20))"
-    kept = f"TRY_CAST(CAST({cast} AS STRING) AS DECIMAL(38, 20))"
-    infinite = f"abs({cast}) = CAST('Infinity' AS {value_type(new)})"
-    says_so = f"lower(trim({value})) RLIKE '^[+-]?inf(inity)?$'"
-    return (
-        f"({cast} IS NULL OR ({read} IS NOT NULL AND NOT ({read} <=> {kept}))"
-        f" OR ({infinite} AND NOT {says_so}))"
-    )
+    few, small, large = _FEW[new.bits]
+    plain = f"(length({_digits(value)}) <= {few} AND abs({cast}) BETWEEN {small} AND {large})"
+    changed = f"{_digits(value)} <> {_digits(f'CAST({cast} AS STRING)')}"
+    return f"({cast} IS NULL OR (NOT {plain} AND {changed}))"
+
+
+def _digits(value: str) -> str:
+    """The digits of a number in text without zeros around them: rounding never leaves them as they are."""
+    mantissa = f"split_part(lower({value}), 'e', 1)"
+    return f"regexp_replace(regexp_replace({mantissa}, '[^0-9]', ''), '^0+|0+$', '')"
 
 
 def _text_to_date(value: str, _old: String, _new: Date) -> str:
+    """Spark reads over what stands behind a date: it must be midnight, or nothing at all."""
     date = f"TRY_CAST({value} AS DATE)"
-    midnight = f"CAST({date} AS TIMESTAMP_NTZ)"
-    read = f"COALESCE(TRY_CAST({value} AS TIMESTAMP_NTZ), {midnight})"
-    return f"({date} IS NULL OR NOT ({read} <=> {midnight}))"
+    midnight = f"TRY_CAST({value} AS TIMESTAMP_NTZ) <=> CAST({date} AS TIMESTAMP_NTZ)"
+    return (
+        f"CASE WHEN {date} IS NULL THEN TRUE WHEN {value} RLIKE '{_DATE_ONLY}' THEN FALSE"
+        f" WHEN {_too_far(date)} THEN TRUE ELSE NOT ({midnight}) END"
+    )
+
+
+def _too_far(date: str) -> str:
+    """Beyond what microseconds hold: a cast to a timestamp fails there, and so does TRY_CAST."""
+    return f"abs(unix_date({date})) > {_MAX_DAYS}"
+
+
+def _date_to_timestamp(value: str, _old: Date, _new: Timestamp) -> str:
+    return _too_far(value)
 
 
 def _text_to_timestamp(value: str, _old: String, new: Timestamp) -> str:
@@ -161,7 +172,7 @@ LOSSY: dict[tuple[type, type], Predicate] = {
     (Date, String): _too_long,
     (Timestamp, Date): _round_trip,
     (Timestamp, Timestamp): _round_trip,
-    (Date, Timestamp): _round_trip,
+    (Date, Timestamp): _date_to_timestamp,
     (Timestamp, String): _too_long,
     (Interval, String): _too_long,
     (Variant, String): _too_long,
