@@ -6,6 +6,7 @@ import pytest
 
 from backends.postgres.world import World
 from instar.backends.postgres.keyset import Keyset, Place
+from instar.backends.postgres.session import Patience
 
 
 def walked(world: World, keyset: Keyset, size: int) -> list[list[tuple[object, ...]]]:
@@ -35,3 +36,14 @@ def test_a_batch_is_full_and_only_the_last_is_short(world: World, size: int) -> 
 def test_an_empty_table_has_no_batch(world: World) -> None:
     world.sql("CREATE TABLE t (id int PRIMARY KEY)")
     assert walked(world, Keyset(f"{world.schema}.t", (("id", "integer"),)), 10) == []
+
+
+def test_a_size_follows_the_time_within_its_bounds() -> None:
+    patience = Patience(batch_seconds=0.5)
+    assert Keyset.adapted(1000, 0.1, patience) == 2000
+    assert Keyset.adapted(1000, 0.5, patience) == 1000
+    assert Keyset.adapted(1000, 1.1, patience) == 500
+    assert Keyset.adapted(50, 9.0, patience) == 50
+    assert Keyset.adapted(90_000, 0.1, patience) == 100_000
+    assert Keyset.adapted(90_000, 0.1, patience, largest=1_000_000) == 180_000
+    assert Keyset.adapted(10_000, 0.1, patience, largest=10_000) == 10_000
