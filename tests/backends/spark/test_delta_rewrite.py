@@ -112,6 +112,17 @@ def test_a_limit_of_text_that_changes_beside_a_rewrite_is_kept(bench: Bench) -> 
     assert bench.rows("limits") == [(1, 7, "ab", "12")]
 
 
+def test_a_plain_table_is_rewritten_as_a_plain_table(bench: Bench) -> None:
+    """One made by others, without column mapping: its protocol stays as it is."""
+    bench.sql("CREATE TABLE {s}.plain (id INT, a INT, b INT, gone INT) USING delta")
+    bench.sql("INSERT INTO {s}.plain VALUES (1, 2, 3, 4)")
+    before = bench.live("plain").extras.get("features")
+    wish = Table(bench.name("plain"), columns(id="bigint", c="int", b="string"))
+    bench.apply(hinted(wish, c=Hint(renamed_from="a")))
+    assert bench.rows("plain") == [(1, 2, "3")]
+    assert bench.live("plain").extras.get("features") == before
+
+
 def test_values_that_would_be_lost_block_the_plan_with_their_rows(bench: Bench) -> None:
     bench.apply(
         Table(
