@@ -163,7 +163,7 @@ class DeltaBackend(SparkBackend):
 
     def _verify(self, step: Step, made: int, pinned: int | None = None) -> None:
         """Old rows brought forward against new rows; what differs is undone at once."""
-        old, new = (self._checksum(step, "old", made - 1), self._checksum(step, "new", made))
+        old, new = self._checksums(step, made)
         same_columns = pinned is None or pinned == made - 1 or self._same_columns(step, made - 1)
         if old == new and same_columns:
             return
@@ -179,9 +179,15 @@ class DeltaBackend(SparkBackend):
             else f"Others wrote since: look at versions {made - 1} and {made} and decide.",
         )
 
-    def _checksum(self, step: Step, side: str, version: int) -> tuple[int, str]:
-        row = self.handle.run(step.data[side].replace(VERSION, str(version)))[0]
-        return int(row["rows"]), str(row["total"])
+    def _checksums(self, step: Step, made: int) -> tuple[tuple[int, str], tuple[int, str]]:
+        """Of the version before and of the one that was made, in one job."""
+        old = step.data["old"].replace(VERSION, str(made - 1))
+        new = step.data["new"].replace(VERSION, str(made))
+        found = self.handle.run(
+            f"SELECT 'old' AS side, * FROM ({old}) UNION ALL SELECT 'new' AS side, * FROM ({new})"
+        )
+        said = {row["side"]: (int(row["rows"]), str(row["total"])) for row in found}
+        return said["old"], said["new"]
 
     def _same_columns(self, step: Step, version: int) -> bool:
         place = self.place(step.after.name)
