@@ -56,11 +56,11 @@ class Reader:
     bars: Callable[[Facts], Iterator[str]] = lambda _: iter(())
 
 
-_PLAIN = Reader()
+PLAIN = Reader()
 
 
 def read_tables(
-    ask: Ask, names: Sequence[TableName], reader: Reader = _PLAIN
+    ask: Ask, names: Sequence[TableName], reader: Reader = PLAIN
 ) -> Mapping[TableName, Table | NotATable]:
     """The tables, views and other relations among the names."""
     found: dict[TableName, Table | NotATable] = {}
@@ -119,7 +119,7 @@ def _table(name: TableName, oid: int, raw: _Raw, reader: Reader) -> Table:
 
 
 def _column(row: Row, facts: Facts, names: tuple[str, ...]) -> Column:
-    _, number, name, type_text, nullable, default, generated, comment, _ = row
+    _, number, name, type_text, nullable, default, generated, comment, *_ = row
     return Column(
         name,
         parse_type(type_text),
@@ -192,6 +192,7 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         holders=_holders(raw.others["holds"]),
         virtual=tuple(str(r[2]) for r in raw.columns if r[6] == "v"),
         storage=head[4] or "",
+        settings={str(r[2]): str(r[9]) for r in raw.columns if r[9]},
         unlogged=head[3],
     )
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from instar.backends.postgres.create import column_sql
+from instar.backends.postgres.definition import Parts, definition
 from instar.backends.postgres.facts import Facts, Index, Key, Sequence_, facts_of
 from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.inspect import HELPER
@@ -67,6 +68,8 @@ class Recipe:
     """(new column, sequence, the wider type that it takes with its column)"""
     owner: str
     unlogged: bool
+    source: Parts
+    """The definition for which this was planned."""
 
     @property
     def table(self) -> TableName:
@@ -190,6 +193,7 @@ class Maker:
             ),
             owner=self.facts.owner,
             unlogged=self.facts.unlogged,
+            source=definition(self.live),
         )
 
     def _widened(self, sequence: Sequence_) -> str:
