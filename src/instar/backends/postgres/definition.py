@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from instar.backends.base import NotATable
-from instar.backends.postgres.facts import Facts, facts_of
+from instar.backends.postgres.facts import Facts, Index, facts_of
+from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.inspect import PLAIN, Ask, Reader, read_tables
 from instar.backends.postgres.types import type_sql
 from instar.core.schema import Check, Table, TableName
@@ -32,7 +33,7 @@ def definition(table: Table) -> Parts:
         *((f"column '{c.name}'", _column(c, facts)) for c in table.columns),
         *((f"CHECK '{c.name}'", c.expression) for c in table.constraints if isinstance(c, Check)),
         *((f"key '{k.name}'", _said(asdict(k))) for k in facts.keys),
-        *((f"index '{i.name}'", _valid(i.definition, i.valid)) for i in facts.indexes),
+        *((f"index '{i.name}'", _index(i)) for i in facts.indexes),
         *((f"sequence of '{s.column}'", _said(asdict(s))) for s in facts.sequences),
         *_whole(table, facts),
         *((words, "") for words in (*facts.blockers, *facts.uncarried)),
@@ -64,8 +65,10 @@ def _said(parts: Mapping[str, object]) -> str:
     return " ".join(text for text in texts if text)
 
 
-def _valid(definition: str, valid: bool) -> str:
-    return definition if valid else f"{definition} (not valid)"
+def _index(index: Index) -> str:
+    """Without the table's name, which may be another one when it is asked again."""
+    words = ("UNIQUE" if index.unique else "", index_body(index.definition, (), {}))
+    return _said({"": " ".join(words).strip(), "(not valid)": None if index.valid else ""})
 
 
 def _whole(table: Table, facts: Facts) -> Iterator[tuple[str, str]]:

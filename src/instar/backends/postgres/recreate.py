@@ -202,6 +202,7 @@ class Recreation:
         keys = ", ".join(f"k{n} {t}" for n, (_, t) in enumerate(self.recipe.key, start=1))
         with self.session.transaction():
             self.session.execute(self.session.patience.lock_sql)
+            self.check()
             self._make()
             for sql in (
                 *self._position_sql(COPY),
