@@ -184,7 +184,10 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         sequences=tuple(_sequence(row, names) for row in raw.sequences),
         unvalidated=tuple(r[1] for r in own if not r[5] and HELPER not in r[1]),
         blockers=tuple(_blockers(oid, raw, own)),
-        uncarried=tuple(raw.others["uncarried"]),
+        uncarried=(
+            *raw.others["uncarried"],
+            *(f"the index {r[1]}, which is not valid" for r in raw.indexes if not r[4]),
+        ),
         triggers=tuple(n for n in raw.others["trigger"] if HELPER not in n),
         privileges=head[5] or "",
         types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},

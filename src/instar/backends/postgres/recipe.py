@@ -122,10 +122,15 @@ def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
     if not recipe.key:
         words += "; it has no key, so that writers wait for the whole copy"
         how = "SHARE ROW EXCLUSIVE for the whole copy, for want of a key"
-    if left := facts_of(job.live).uncarried if job.live else ():
-        words += f"; not carried over: {', '.join(left)}"
+    words += left_out(job)
     lock = locked("", how, timeout)
     return swap_step(job, "recreate", lock, _shown(recipe, aside), words, {RECIPE: recipe.dump()})
+
+
+def left_out(job: Job) -> str:
+    """What the question says of things that the new table will not have."""
+    left = facts_of(job.live).uncarried if job.live else ()
+    return f"; not carried over: {', '.join(left)}" if left else ""
 
 
 def _shown(recipe: Recipe, aside: str) -> Iterator[str]:
