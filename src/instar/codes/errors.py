@@ -204,6 +204,13 @@ ERRORS: dict[str, CodeDoc] = {
         " step was rolled back and the table is as it was.",
         "Free some space (a rewrite needs as much again as the table has), then run the command again.",
     ),
+    "E229": CodeDoc(
+        "A table was altered while it was recreated",
+        "The copy was made for the definition that the plan saw. Since then somebody has altered the table:"
+        " a column, a key, an index, a policy, a publication, its owner. What was altered would not be in"
+        " the copy, so it was dropped, and the table is as the others left it.",
+        "Plan again: the plan sees the table as it is now.",
+    ),
     "E260": CodeDoc(
         "The memory engine cannot evaluate an expression",
         "Its evaluator knows plain columns, arithmetic, comparison, AND / OR / NOT, CASE, CAST and a"

@@ -228,7 +228,17 @@ def test_a_swap_to_something_else_is_finished_first(world: World) -> None:
     with pytest.raises(KeyboardInterrupt):
         world.run(plan, fails_at("recreate renamed in"))
     assert world.indexes() == ["t__instar_b1"]
-    memo = world.run(world.plan(world.want(ID, Column("n", TEXT), primary_key=("id",))))
+    other = world.want(ID, Column("n", TEXT), primary_key=("id",))
+    memo: dict[str, str] = {}
+    with pytest.raises(VerificationFailed, match="key 't__instar_b1' is gone") as caught:
+        world.backend.run(
+            world.plan(other).steps[0], RunContext(memo, lambda *_: None, lambda _: None)
+        )
+    assert caught.value.code == "E229"
+    assert memo == {}, "the step that was asked for has kept nothing"
+    assert world.indexes() == ["t_pkey"]
+    assert world.relations() == ["t", "t__instar_old_1"]
+    memo = world.run(world.plan(other))
     assert memo["kept"] == "t__instar_old_2"
     assert world.indexes() == ["t_pkey"]
     assert world.relations() == ["t", "t__instar_old_1", "t__instar_old_2"]

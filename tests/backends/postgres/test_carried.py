@@ -227,7 +227,13 @@ def test_a_second_recreation_keeps_both_old_tables(hung: World) -> None:
 NEVER = {
     "a publication": ("CREATE PUBLICATION {s}_p FOR TABLE t", "published by"),
     "a materialized view": ("CREATE MATERIALIZED VIEW m AS SELECT n FROM t", "materialized view"),
+    "a publication of its schema": (
+        "CREATE PUBLICATION {s}_p FOR TABLES IN SCHEMA {s}",
+        "published by",
+    ),
     "row security": ("ALTER TABLE t ENABLE ROW LEVEL SECURITY", "row security"),
+    "forced row security": ("ALTER TABLE t FORCE ROW LEVEL SECURITY", "row security"),
+    "a policy that waits": ("CREATE POLICY p ON t USING (id > 0)", "row security"),
     "a rule": ("CREATE RULE r AS ON DELETE TO t DO INSTEAD NOTHING", "rewrite rules"),
     "a child by inheritance": ("CREATE TABLE c () INHERITS (t)", "inherit"),
     "its row type": ("CREATE TABLE c (x t)", "row type"),
@@ -389,3 +395,14 @@ def test_the_plan_names_what_is_not_carried_over(world: World) -> None:
     assert "not carried over: the statistics target of the index by_sum" in str(
         plan.steps[0].confirm
     )
+
+
+def test_the_plan_names_an_index_whose_build_failed(world: World) -> None:
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1), (2, 1)")
+    with pytest.raises(Exception, match="duplicate"):
+        world.sql("CREATE UNIQUE INDEX CONCURRENTLY one_n ON t (n)")
+    plan = world.apply(
+        world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
+    )
+    words = "not carried over: the index one_n, which is not valid"
+    assert words in str(plan.steps[0].confirm)

@@ -8,7 +8,9 @@ from instar.backends.postgres.facts import Facts
 from instar.backends.postgres.inspect import Reader
 
 _TABLES = """SELECT c.oid, pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class'),
-false, array_to_string(c.reloptions, ', '), c.relacl::text, false, false, false, 'd',
+false, array_to_string(c.reloptions, ', '), concat_ws(' ', c.relacl::text,
+  (SELECT string_agg(quote_ident(a.attname) || a.attacl::text, ' ' ORDER BY a.attnum)
+   FROM pg_attribute a WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attacl IS NOT NULL)), false, false, false, 'd',
 false, false, false FROM pg_class c WHERE c.oid = ANY(%s::oid[])"""
 
 _READERS = """SELECT d.refobjid AS root, i.refobjid AS view FROM pg_depend d JOIN pg_depend i

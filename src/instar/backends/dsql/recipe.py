@@ -10,7 +10,7 @@ from instar.backends.postgres.facts import Index
 from instar.backends.postgres.inspect import HELPER
 from instar.backends.postgres.key import KeyColumns
 from instar.backends.postgres.names import OLD, fitted
-from instar.backends.postgres.recipe import RECIPE, Maker, Recipe
+from instar.backends.postgres.recipe import RECIPE, Maker, Recipe, left_out
 from instar.backends.relational.create import names
 from instar.backends.relational.steps import swap_step
 from instar.backends.sql import qualified, quote_double
@@ -91,6 +91,7 @@ def recreate_step(job: Job, known: Mapping[str, Type]) -> Step:
         f"copies every row of {name} into a new table and swaps it in by two renames; the old one is"
         f" kept as {aside}. WRITERS MUST STOP: what they write meanwhile is not taken over, and the"
         " swap refuses if the table moved; readers do not find it while it is compared a last time"
+        + left_out(job)
     )
     how, sql = " [writers must stop]", _shown(recipe, aside)
     return swap_step(job, "recreate", how, sql, words, {RECIPE: recipe.dump()})

@@ -11,6 +11,7 @@ import time
 
 from instar.backends.base import RunContext
 from instar.backends.dsql.batches import Batches
+from instar.backends.dsql.catalog import READER
 from instar.backends.dsql.naming import indexes_of, set_aside, take_names
 from instar.backends.dsql.position import (
     ABANDON,
@@ -27,13 +28,20 @@ from instar.backends.dsql.position import (
 from instar.backends.dsql.recipe import DsqlRecipe
 from instar.backends.dsql.session import DsqlSession
 from instar.backends.dsql.verify import DsqlVerifier, digest_of
+from instar.backends.postgres.definition import altered, refused
 from instar.backends.postgres.errors import RowsInTheWay
 from instar.backends.postgres.keyset import Keyset
 from instar.backends.postgres.names import NEW, OLD, beside, fitted
 from instar.backends.postgres.privileges import grants
 from instar.backends.sql import qualified, quote_double
 from instar.core.schema import TableName
-from instar.errors import EngineError, InstarError, VerificationFailed
+from instar.errors import (
+    EngineError,
+    InstarError,
+    Interrupted,
+    OutcomeUnknown,
+    VerificationFailed,
+)
 
 _PHASES = (CREATE, COPY, BUILD, VERIFY, TIDY, SWAP, NAMES)
 _INDEX = "__instar_h"
@@ -58,10 +66,8 @@ class Recreation:
         if state is not None and state.recipe.fingerprint != self.recipe.fingerprint:
             self._end_earlier(state)
             state = None
-        if state is None:
-            state = self._begin()
         try:
-            self._go_on(state.phase)
+            self._explained(state or self._begin())
         except (RowsInTheWay, VerificationFailed) as error:
             # The table is as it was; the copy is of no use any more.
             try:
@@ -69,6 +75,31 @@ class Recreation:
             except InstarError as failed:
                 error.hint = f"{error.hint} The copy could not be dropped yet: {failed.message}"
             raise
+
+    def _explained(self, state: State) -> None:
+        """What others did to the table comes first: most that fails then fails because of it."""
+        self._look(state)
+        try:
+            self._go_on(state.phase)
+        except (OutcomeUnknown, Interrupted, VerificationFailed):
+            raise
+        except InstarError:
+            self.session.rollback()
+            now = self.position.read()
+            if now is not None:
+                self._look(now)
+            raise
+
+    def _look(self, state: State) -> None:
+        """Before the swap; the swap itself looks between its renames, and behind it nothing counts."""
+        if state.phase not in (SWAP, NAMES):
+            self._check(self.recipe.table)
+
+    def _check(self, name: TableName) -> None:
+        """The table, under whatever name, is the one that was planned."""
+        words = altered(self.session.ask, name, self.recipe.source, READER)
+        if words:
+            raise refused(self.recipe.table, words)
 
     def _begin(self) -> State:
         if self._there(self.new) and not self.position.there():
@@ -82,7 +113,8 @@ class Recreation:
 
     def _end_earlier(self, state: State) -> None:
         """Another recreation of the table: one that has swapped is finished, one that has not is undone."""
-        earlier = Recreation(self.session, state.recipe, self.context)
+        own = RunContext({}, self.context.progress, self.context.failpoint)
+        earlier = Recreation(self.session, state.recipe, own)
         if state.phase in (SWAP, NAMES) and not self._there(self.new):
             earlier._go_on(state.phase)
         else:
@@ -226,6 +258,7 @@ class Recreation:
         table, old = self.recipe.table, TableName(self.recipe.schema, state.kept)
         match self._there(table), self._there(old), self._there(self.new):
             case True, False, True:
+                self._check(table)
                 self._rename(table, old)
                 self._point("renamed aside")
             case False, True, True:
@@ -234,10 +267,15 @@ class Recreation:
                 return
             case there:
                 raise _lost(self.recipe, there)
-        if digest_of(self.session, self.recipe, old) != state.seen:
+        try:
+            self._check(old)
+            if digest_of(self.session, self.recipe, old) != state.seen:
+                raise _moved(self.recipe)
+            self._point("compared again")
+            self._check(old)
+        except VerificationFailed:
             self._rename(old, table)
-            raise _moved(self.recipe)
-        self._point("compared again")
+            raise
         self._rename(self.new, table)
         self._point("renamed in")
 

@@ -8,8 +8,8 @@ JOIN unnest(%s::text[], %s::text[]) AS wanted(s, t) ON wanted.s = n.nspname AND 
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"""
 
 TABLES = """SELECT c.oid, pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class'),
-c.relpersistence = 'u', array_to_string(c.reloptions, ', '), c.relacl::text,
-c.relrowsecurity, c.relhassubclass, c.reloftype <> 0, c.relreplident,
+c.relpersistence = 'u', array_to_string(c.reloptions, ', '), NULL::text,
+c.relrowsecurity OR c.relforcerowsecurity, c.relhassubclass, c.reloftype <> 0, c.relreplident,
 EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhrelid = c.oid),
 EXISTS (SELECT 1 FROM pg_rewrite r WHERE r.ev_class = c.oid),
 EXISTS (SELECT 1 FROM pg_depend d WHERE d.refclassid = 'pg_type'::regclass
@@ -23,7 +23,10 @@ NOT a.attnotnull OR EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conrelid = a.a
 pg_get_expr(d.adbin, d.adrelid), a.attgenerated, col_description(a.attrelid, a.attnum),
 CASE WHEN a.attcollation <> t.typcollation
   THEN (SELECT quote_ident(nspname) || '.' || quote_ident(collname) FROM pg_collation o
-        JOIN pg_namespace n ON n.oid = o.collnamespace WHERE o.oid = a.attcollation) END
+        JOIN pg_namespace n ON n.oid = o.collnamespace WHERE o.oid = a.attcollation) END,
+nullif(concat_ws(' ', CASE WHEN coalesce(a.attstattarget, -1) >= 0 THEN 'STATISTICS ' || a.attstattarget END,
+  CASE WHEN a.attstorage <> t.typstorage THEN 'STORAGE ' || a.attstorage::text END,
+  'COMPRESSION ' || nullif(a.attcompression::text, ''), array_to_string(a.attoptions, ', ')), '')
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = ANY(%s::oid[]) AND a.attnum > 0 AND NOT a.attisdropped

@@ -43,6 +43,7 @@ def swap(work: Recreation, done: str, *, patient: bool = False) -> float:
     others = linked_tables(session, recipe.table)
     _lock(session, [qualified(recipe.table), *others], patient=patient)
     held = time.monotonic()
+    work.check()
     if recipe.key:
         work.drain()
     old = _free_name(session, recipe.table)

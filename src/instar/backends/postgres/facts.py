@@ -85,12 +85,15 @@ class Facts:
     """What a recreation leaves behind without harm to the rows: the plan names it."""
     triggers: tuple[str, ...] = ()
     privileges: str = ""
+    """Where the copy has them from its beginning, and not from the swap."""
     types: Mapping[str, str] = field(default_factory=dict)
     collations: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
     """By column: triggers and the like that name it, and that PostgreSQL holds it for."""
     virtual: tuple[str, ...] = ()
     storage: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """By column: how it is stored and measured, where that is not the usual."""
     unlogged: bool = False
 
     def dump(self) -> str:

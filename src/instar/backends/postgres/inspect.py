@@ -56,11 +56,11 @@ class Reader:
     bars: Callable[[Facts], Iterator[str]] = lambda _: iter(())
 
 
-_PLAIN = Reader()
+PLAIN = Reader()
 
 
 def read_tables(
-    ask: Ask, names: Sequence[TableName], reader: Reader = _PLAIN
+    ask: Ask, names: Sequence[TableName], reader: Reader = PLAIN
 ) -> Mapping[TableName, Table | NotATable]:
     """The tables, views and other relations among the names."""
     found: dict[TableName, Table | NotATable] = {}
@@ -119,7 +119,7 @@ def _table(name: TableName, oid: int, raw: _Raw, reader: Reader) -> Table:
 
 
 def _column(row: Row, facts: Facts, names: tuple[str, ...]) -> Column:
-    _, number, name, type_text, nullable, default, generated, comment, _ = row
+    _, number, name, type_text, nullable, default, generated, comment, *_ = row
     return Column(
         name,
         parse_type(type_text),
@@ -184,7 +184,10 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         sequences=tuple(_sequence(row, names) for row in raw.sequences),
         unvalidated=tuple(r[1] for r in own if not r[5] and HELPER not in r[1]),
         blockers=tuple(_blockers(oid, raw, own)),
-        uncarried=tuple(raw.others["uncarried"]),
+        uncarried=(
+            *raw.others["uncarried"],
+            *(f"the index {r[1]}, which is not valid" for r in raw.indexes if not r[4]),
+        ),
         triggers=tuple(n for n in raw.others["trigger"] if HELPER not in n),
         privileges=head[5] or "",
         types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},
@@ -192,6 +195,7 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         holders=_holders(raw.others["holds"]),
         virtual=tuple(str(r[2]) for r in raw.columns if r[6] == "v"),
         storage=head[4] or "",
+        settings={str(r[2]): str(r[9]) for r in raw.columns if r[9]},
         unlogged=head[3],
     )
 

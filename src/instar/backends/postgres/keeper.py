@@ -12,7 +12,7 @@ from instar.backends.keeping import DROP_NEW, Copy, Leftover
 from instar.backends.postgres import catalog
 from instar.backends.postgres.carry import gather, linked_tables, names_aside
 from instar.backends.postgres.facts import facts_of
-from instar.backends.postgres.names import FN, LIMIT, LOG, NEW, OLD, POS, TRIGGER, beside, fitted
+from instar.backends.postgres.names import FN, LIMIT, LOG, NEW, OLD, POS, beside, fitted
 from instar.backends.postgres.session import Session
 from instar.backends.relational.keeper import TransactionalKeeper
 from instar.backends.sql import literal, qualified, quote_double
@@ -67,12 +67,9 @@ class PostgresKeeper(TransactionalKeeper):
 
     def drop_new_sql(self, left: Leftover) -> Sequence[str]:
         """Everything that an unfinished recreation has put beside the table, and its triggers."""
-        table = qualified(left.table)
         helpers = ", ".join(qualified(beside(left.table, suffix)) for suffix in (NEW, LOG, POS))
         return [
-            f'DROP TRIGGER IF EXISTS "{TRIGGER}_r" ON {table}',
-            f'DROP TRIGGER IF EXISTS "{TRIGGER}_t" ON {table}',
-            f"DROP FUNCTION IF EXISTS {qualified(beside(left.table, FN))}()",
+            f"DROP FUNCTION IF EXISTS {qualified(beside(left.table, FN))}() CASCADE",
             f"DROP TABLE IF EXISTS {helpers}",
         ]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
 from instar.backends.parsing import BadExpression
+from instar.backends.postgres.facts import facts_of
+from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.names import LIMIT, too_long
 from instar.backends.postgres.scratch import NotTaken, Speller
 from instar.backends.postgres.spelling import (
@@ -58,7 +61,36 @@ class PostgresNormalizer(Normalizer):
 
     def table(self) -> Table:
         self._names(self.wanted.table)
-        return super().table()
+        found = super().table()
+        if self.live is not None and self.speller is not None:
+            self.indexes(found, self.live, self.speller)
+        return found
+
+    def indexes(self, found: Table, live: Table, speller: Speller) -> None:
+        """An index over a column whose type changes is tried on no rows: it may be of the old type only."""
+        wishes = {c.name: t for c, t in self._origins(found, live)}
+        changed = {c.name: t for c, t in self._origins(found, live) if bare(t) != bare(c.type)}
+        for index in facts_of(live).indexes if changed else ():
+            touched = [name for name in index.columns if name in changed]
+            if not index.valid or not touched or not wishes.keys() >= set(index.columns):
+                continue
+            types = {name: changed[name] for name in touched}
+            try:
+                speller.index(index_body(index.definition, (), {}), live.name, types)
+            except NotTaken as error:
+                columns = ", ".join(f"'{name}'" for name in touched)
+                words = f"the index {index.name} does not fit the new type of {columns}: {error}"
+                hint = "Drop the index first; make it anew for the new type afterwards."
+                self.say("F601", Severity.ERROR, words, (touched[0],), hint)
+
+    def _origins(self, found: Table, live: Table) -> Iterator[tuple[Column, Type]]:
+        """Live columns that stay, and the types that they shall have."""
+        known = {c.name.casefold(): c for c in live.columns}
+        for column in found.columns:
+            old = self.wanted.hint((column.name,)).renamed_from or column.name
+            origin = known.get(old.casefold()) or known.get(column.name.casefold())
+            if origin is not None:
+                yield origin, column.type
 
     def _names(self, declared: Table) -> None:
         table, columns = declared.name, declared.columns

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from instar.backends.postgres.create import column_sql
+from instar.backends.postgres.definition import Parts, definition
 from instar.backends.postgres.facts import Facts, Index, Key, Sequence_, facts_of
 from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.inspect import HELPER
@@ -67,6 +68,8 @@ class Recipe:
     """(new column, sequence, the wider type that it takes with its column)"""
     owner: str
     unlogged: bool
+    source: Parts
+    """The definition for which this was planned."""
 
     @property
     def table(self) -> TableName:
@@ -119,10 +122,15 @@ def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
     if not recipe.key:
         words += "; it has no key, so that writers wait for the whole copy"
         how = "SHARE ROW EXCLUSIVE for the whole copy, for want of a key"
-    if left := facts_of(job.live).uncarried if job.live else ():
-        words += f"; not carried over: {', '.join(left)}"
+    words += left_out(job)
     lock = locked("", how, timeout)
     return swap_step(job, "recreate", lock, _shown(recipe, aside), words, {RECIPE: recipe.dump()})
+
+
+def left_out(job: Job) -> str:
+    """What the question says of things that the new table will not have."""
+    left = facts_of(job.live).uncarried if job.live else ()
+    return f"; not carried over: {', '.join(left)}" if left else ""
 
 
 def _shown(recipe: Recipe, aside: str) -> Iterator[str]:
@@ -190,6 +198,7 @@ class Maker:
             ),
             owner=self.facts.owner,
             unlogged=self.facts.unlogged,
+            source=definition(self.live),
         )
 
     def _widened(self, sequence: Sequence_) -> str:

@@ -7,6 +7,7 @@ the copy and takes them over again, all of one snapshot, so that keys that moved
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -14,18 +15,23 @@ from dataclasses import dataclass
 
 from instar.backends.base import RunContext
 from instar.backends.postgres.cutover import swap
+from instar.backends.postgres.definition import altered, refused
+from instar.backends.postgres.errors import LockNotGranted
 from instar.backends.postgres.keyset import Keyset, Place
 from instar.backends.postgres.names import FN, LOG, POS, TRIGGER, beside
 from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import column_settings, tablespace
-from instar.backends.postgres.verify import Truncated, Verifier
+from instar.backends.postgres.verify import BeginAnew, Verifier
 from instar.backends.sql import literal, qualified, quote_double
 from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
 
 COPY, BUILD, VERIFY, SWAP, DONE = "copy", "build", "verify", "swap", "swapped"
 _FEW, _ROUNDS = 500, 20
+_CAPTURED = """SELECT c.oid || '/' || c.relfilenode, (SELECT count(*) FROM pg_trigger g
+WHERE g.tgrelid = c.oid AND g.tgfoid = to_regproc(%s) AND g.tgenabled = 'A') = 2
+FROM pg_class c WHERE c.oid = %s::regclass"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,8 @@ class State:
     rows: int
     kept: str
     validate: tuple[str, ...]
+    file: str
+    """Where the engine keeps the table: what is written anew moves, and no trigger tells it."""
 
 
 class Recreation:
@@ -66,16 +74,49 @@ class Recreation:
 
     def _phases(self, state: State | None) -> None:
         while True:
-            if state is None:
-                self.session.patiently(self._prepare)
-                state = self.state()
-                assert state is not None
             try:
-                self._go_on(state)
+                if state is None:
+                    self.session.patiently(self._prepare)
+                    state = self.state()
+                    assert state is not None
+                elif state.phase != DONE:
+                    self.session.patiently(self._looked)
+                self._explained(state)
                 return
-            except Truncated:
+            except BeginAnew:
                 self.abandon()
                 state = None
+
+    def _explained(self, state: State) -> None:
+        """What others did to the table comes first: most that fails then fails because of it."""
+        try:
+            self._go_on(state)
+        except (OutcomeUnknown, Interrupted):
+            raise
+        except InstarError:
+            self.session.rollback()
+            now = self.state()
+            if now is not None and now.phase != DONE:
+                with contextlib.suppress(LockNotGranted):
+                    self._looked()
+            raise
+
+    def _looked(self) -> None:
+        with self.session.patient_transaction():
+            self.check()
+
+    def check(self) -> None:
+        """Inside a transaction: the table is the one that was planned, and all its rows are followed."""
+        if words := altered(self.session.ask, self.recipe.table, self.recipe.source):
+            raise refused(self.recipe.table, words)
+        state = self.state()
+        if self.recipe.key and state is not None and (state.file, True) != self._captured():
+            raise BeginAnew
+
+    def _captured(self) -> tuple[str, bool]:
+        """The table's file, and whether both triggers tell what happens to it."""
+        (file, followed) = self.session.ask(_CAPTURED, [self.fn, self.table])[0]
+        return str(file), bool(followed)
 
     def _give_up(self, error: InstarError) -> None:
         """What cannot be taken away now is not forgotten: the step stays open and is asked for again."""
@@ -111,13 +152,14 @@ class Recreation:
         if self.session.ask("SELECT to_regclass(%s) IS NULL", [self.pos])[0][0]:
             return None
         rows = self.session.ask(
-            f"SELECT fingerprint, phase, place, rows, kept, validate FROM {self.pos}"
+            f"SELECT fingerprint, phase, place, rows, kept, validate, file FROM {self.pos}"
         )
         if not rows:
             return None
-        mark, phase, place, count, kept, validate = rows[0]
+        mark, phase, place, count, kept, validate, file = rows[0]
         found = None if place is None else [str(v) for v in json.loads(place)]
-        return State(mark, phase, found, count, kept or "", tuple(json.loads(validate or "[]")))
+        waiting = tuple(json.loads(validate or "[]"))
+        return State(mark, phase, found, count, kept or "", waiting, file or "")
 
     def _enter(self, phase: str) -> str:
         self._point(f"enter {phase}")
@@ -128,10 +170,10 @@ class Recreation:
     def _position_sql(self, phase: str) -> list[str]:
         return [
             f"CREATE TABLE {self.pos} (fingerprint text, phase text, place text, rows bigint, "
-            "kept text, validate text)",
+            "kept text, validate text, file text)",
             private(self.pos),
             f"INSERT INTO {self.pos} VALUES ({literal(self.recipe.fingerprint)}, {literal(phase)}, "
-            "NULL, 0, NULL, NULL)",
+            "NULL, 0, NULL, NULL, NULL)",
         ]
 
     def _make(self) -> None:
@@ -160,6 +202,7 @@ class Recreation:
         keys = ", ".join(f"k{n} {t}" for n, (_, t) in enumerate(self.recipe.key, start=1))
         with self.session.transaction():
             self.session.execute(self.session.patience.lock_sql)
+            self.check()
             self._make()
             for sql in (
                 *self._position_sql(COPY),
@@ -171,6 +214,9 @@ class Recreation:
                 *self._triggers(),
             ):
                 self.session.execute(sql)
+            file, _ = self._captured()
+            self.session.execute(f"UPDATE {self.pos} SET file = {literal(file)}")
+            self.check()
             self._point("prepare, not committed")
         self._point("prepared")
 
@@ -263,7 +309,7 @@ class Recreation:
         """Take over every change that the log shows; inside a transaction of one snapshot."""
         session, key = self.session, self.recipe.key
         if session.ask(f"SELECT 1 FROM {self.log} WHERE truncated LIMIT 1"):
-            raise Truncated
+            raise BeginAnew
         marks = [f"k{n}" for n in range(1, len(key) + 1)]
         columns = ", ".join(marks)
         count = session.execute(
@@ -341,9 +387,8 @@ class Recreation:
             return
         self.session.locked_transaction(
             [
-                f'DROP TRIGGER IF EXISTS "{TRIGGER}_r" ON {self.table}',
-                f'DROP TRIGGER IF EXISTS "{TRIGGER}_t" ON {self.table}',
-                f"DROP FUNCTION IF EXISTS {self.fn}()",
+                # Its triggers go along, also from a table that has another name by now.
+                f"DROP FUNCTION IF EXISTS {self.fn}() CASCADE",
                 f"DROP TABLE IF EXISTS {self.recipe.new}, {self.log}, {self.pos}",
             ]
         )
@@ -365,6 +410,7 @@ class Recreation:
         with self.session.transaction():
             self.session.execute(self.session.patience.lock_sql)
             self.session.execute(f"LOCK TABLE {self.table} IN SHARE ROW EXCLUSIVE MODE")
+            self.check()
             self._make()
             for sql in self._position_sql(COPY):
                 self.session.execute(sql)

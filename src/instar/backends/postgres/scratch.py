@@ -8,7 +8,8 @@ from typing import ClassVar, Protocol
 from instar.backends.postgres.errors import LockNotGranted
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.types import parse_type, type_sql
-from instar.backends.sql import quote_double
+from instar.backends.sql import qualified, quote_double
+from instar.core.schema import TableName
 from instar.core.types import Column, Type
 from instar.errors import InstarError
 
@@ -29,6 +30,8 @@ class Speller(Protocol):
     def check(self, sql: str, columns: Sequence[Column]) -> str: ...
 
     def type_of(self, sql: str, columns: Sequence[Column]) -> Type | None: ...
+
+    def index(self, body: str, table: TableName, types: Mapping[str, Type]) -> None: ...
 
 
 class NotTaken(Exception):
@@ -79,6 +82,19 @@ class Scratch:
         found = self._cached(("type", sql, tuple(columns)), work)
         assert found is None or not isinstance(found, str)
         return found  # type: ignore[return-value]
+
+    def index(self, body: str, table: TableName, types: Mapping[str, Type]) -> None:
+        """Whether an index of the table could be built if these columns had other types."""
+        alters = (
+            f"ALTER TABLE {self.table} ALTER COLUMN {quote_double(c)} TYPE {type_sql(t)} USING NULL"
+            for c, t in types.items()
+        )
+        make = (
+            f"CREATE {self.kind} {self.table} (LIKE {qualified(table)})",
+            *alters,
+            f"CREATE INDEX ON {self.table} {body}",
+        )
+        self._try("; ".join(make), "SELECT NULL")
 
     def _cached(self, key: tuple[object, ...], work: Callable[[], object]) -> object:
         if key not in self._known:

@@ -35,8 +35,8 @@ def _hash(columns: Sequence[str]) -> str:
     return f'hashtextextended(CAST(ROW({row}) AS text) COLLATE "C", 0)'
 
 
-class Truncated(Exception):
-    """The table was emptied meanwhile: the copy begins anew."""
+class BeginAnew(Exception):
+    """The table was emptied or all of it written anew meanwhile: so is its copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Verifier:
                 rows, same = self._compare(place, end)
                 self._seen(place, end)
                 if not same and self._emptied():
-                    raise Truncated
+                    raise BeginAnew
                 if not same:
                     raise _differs(self.recipe, ", ".join(self._split(place, end)))
             place, done = end, done + rows
