@@ -182,6 +182,13 @@ def test_apply_as_json(shop: Shop) -> None:
     assert document["summary"]["done"] == 1
 
 
+def test_a_rename_by_case_alone_is_done_by_metadata_and_once(shop: Shop) -> None:
+    shop.declare(ORDERS.replace("{name: old,", "{name: OLD, renamed_from: old,"))
+    assert "1. rename old to OLD  [metadata]" in shop.run("apply").out
+    assert "Plan: nothing to do, 1 unchanged." in shop.run("plan").out
+    assert [c[0] for c in shop.sql("DESCRIBE main.orders")] == ["id", "amount", "OLD"]
+
+
 def test_drift_history_diff_and_import(shop: Shop) -> None:
     assert shop.run("drift").code == 0
     shop.sql("ALTER TABLE main.orders ADD COLUMN by_hand INT")

@@ -193,6 +193,12 @@ BAD = {
         4,
         "    default: 'SELECT 1'",
     ),
+    "a rename from itself": (
+        "---\ncolumns:\n  x: {renamed_from: x}\n---\nSELECT 1 AS x",
+        "E132",
+        3,
+        "  x: {renamed_from: x}",
+    ),
     "incremental without a way": (
         "---\nmaterialization: incremental\n---\nSELECT 1 AS x",
         "E160",
@@ -228,6 +234,11 @@ def test_bad_input_is_refused_with_its_place(
     assert error.where.file == "models/bad.sql"
     if line is not None:
         assert (error.where.line, error.where.text) == (line, shown)
+
+
+def test_a_column_may_be_renamed_to_another_case_of_itself(root: Path) -> None:
+    write(root, a="---\ncolumns:\n  X: {renamed_from: x}\n---\nSELECT 1 AS X")
+    assert load(root).models["a"].columns["X"].renamed_from == "x"
 
 
 def test_a_ring_is_named_from_model_to_model(root: Path) -> None:

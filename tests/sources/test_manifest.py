@@ -304,6 +304,15 @@ def test_what_is_wrong_is_named_with_its_place(
         assert error.where.text == text.split("\n")[line - 1]
 
 
+def test_a_name_may_be_renamed_to_another_case_of_itself(read: Read) -> None:
+    wanted = read(
+        "table: t\ncolumns:\n  - {name: SELECT, type: INT, renamed_from: select}\n"
+        "  - name: s\n    type: STRUCT<X INT>\n    fields:\n      X: {renamed_from: x}\n"
+    )
+    assert wanted.hint(("SELECT",)).renamed_from == "select"
+    assert wanted.hint(("s", "X")).renamed_from == "x"
+
+
 def test_a_bad_type_is_pointed_at_where_it_goes_wrong(read: Read) -> None:
     with pytest.raises(ProjectError) as caught:
         read("table: t\ncolumns:\n  - name: a\n    type: STRUCT<x STRIGN>\n")
