@@ -241,6 +241,27 @@ def test_a_column_may_be_renamed_to_another_case_of_itself(root: Path) -> None:
     assert load(root).models["a"].columns["X"].renamed_from == "x"
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ("SELECT 1 AS x;\n-- then\n  SELECT y\nFROM other;", "3:3", "two statements"),
+        ("SELECT 1 AS x;;\nVALUES (1)", "2:1", "two statements"),
+        ("-- all of it\nTABLE other", "2:1", "begins with TABLE. Write SELECT * FROM"),
+        ("VALUES (1, 2)", "1:1", "begins with VALUES. Name the columns"),
+        ("DELETE FROM t", "1:1", "begins with DELETE. A model only reads"),
+    ],
+)
+def test_what_is_no_single_select_is_pointed_at_where_it_begins(
+    root: Path, text: str, place: str, says: str
+) -> None:
+    write(root, bad=text, other="SELECT 1 AS x")
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    assert raised.value.code == "E152"
+    assert str(raised.value.where) == f"models/bad.sql:{place}"
+    assert says in f"{raised.value.message}. {raised.value.hint}"
+
+
 def test_a_ring_is_named_from_model_to_model(root: Path) -> None:
     write(root, a="SELECT * FROM b", b="SELECT *\nFROM c", c="SELECT * FROM a")
     with pytest.raises(ProjectError) as raised:
