@@ -279,6 +279,21 @@ def test_two_models_for_one_table(root: Path, names: tuple[str, str]) -> None:
     assert "models/x/a.sql" in raised.value.message
 
 
+@pytest.mark.parametrize("name", ["b__instar_old_1", "x__instar_new", "__instar_x"])
+def test_a_name_of_instars_own_copies_is_refused(root: Path, name: str) -> None:
+    (root / "models" / f"{name}.sql").write_text("SELECT 1 AS x")
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    assert (raised.value.code, str(raised.value.where)) == ("E137", f"models/{name}.sql:1:1")
+
+
+def test_only_hidden_files_and_those_of_python_itself_are_not_read(root: Path) -> None:
+    for name in ("__x.sql", "__staging/y.sql", ".z.sql", "__init__.py", "__pycache__/w.py"):
+        (root / "models" / name).parent.mkdir(exist_ok=True)
+        (root / "models" / name).write_text("SELECT 1 AS x")
+    assert sorted(load(root).models) == ["__x", "y"]
+
+
 def test_a_model_with_the_name_of_a_declared_table(root: Path) -> None:
     write(root, orders="---\ntags: [a]\n---\nSELECT 1 AS x")
     with pytest.raises(ProjectError) as raised:

@@ -195,6 +195,8 @@ BAD = [
     ("table: t\ncolumns: []\n", "E106", 2, "names none"),
     ("table: t\ncolumns:\n", "E106", 2, "'columns' is empty"),
     ("table: a.b.c\ncolumns: [{name: a, type: INT}]\n", "E136", 1, "schema.table"),
+    ("table: b__instar_old_1\ncolumns: [{name: a, type: INT}]\n", "E137", 1, "instar cleanup"),
+    ("table: s.x__INSTAR_new\ncolumns: [{name: a, type: INT}]\n", "E137", 1, "x__INSTAR_new"),
     ("table: t\ncolumns: {a: INT}\n", "E104", 2, "must be a list"),
     ("table: t\ncolumns:\n  - a\n", "E104", 3, "must be a mapping"),
     ("table: t\ncolumns:\n  - {name: a}\n", "E106", 3, "'type' is missing"),

@@ -38,6 +38,7 @@ from instar.sources.expression import DIALECTS
 from instar.sources.importer import manifest_text
 from instar.sources.manifest import load_manifests
 from instar.sources.models import EMPTY, Models, load_models, model_files
+from instar.sources.names import is_own
 from instar.sources.project import Environment, ProjectConfig, load_project
 from instar.sources.rewrite import columns_block, write_columns
 from instar.sources.scaffold import ProjectKind, init_project
@@ -362,7 +363,7 @@ class Project:
         check_names(patterns, [t.name for t in live], "live table")
         for table in live:
             chosen = not patterns or named_like(table.name, patterns)
-            if chosen and table.name not in declared and "__instar_" not in table.name.name:
+            if chosen and table.name not in declared and not is_own(table.name.name):
                 result[self._manifest_path(table.name, result)] = manifest_text(table)
         return tuple(result.items())
 
