@@ -275,8 +275,12 @@ class _Loader:
 def _no_ring(columns: Mapping[str, ColumnSaid]) -> None:
     for name, said in columns.items():
         if said.renamed_from == name:
-            message, where = f"'{name}' cannot be renamed from itself", said.places["renamed_from"]
-            raise ProjectError("E132", message, hint="Remove 'renamed_from'.", where=where)
+            raise ProjectError(
+                "E132",
+                f"'{name}' cannot be renamed from itself",
+                hint="Remove 'renamed_from'.",
+                where=said.places.get("renamed_from"),
+            )
     old = {n.casefold(): c.renamed_from.casefold() for n, c in columns.items() if c.renamed_from}
     if found := ring(old):
         name = next(n for n in columns if n.casefold() == found[0])

@@ -115,12 +115,11 @@ def parsed(text: str, dialect: str) -> exp.Query:
 def _beginnings(text: str, dialect: str) -> list[tuple[int, str]]:
     """Where each statement begins, and its first word."""
     import sqlglot
-    from sqlglot.tokens import TokenType
 
     found: list[tuple[int, str]] = []
     open_ = False
     for token in sqlglot.tokenize(text, read=reading(dialect)):
-        ends = token.token_type is TokenType.SEMICOLON
+        ends = token.token_type is sqlglot.TokenType.SEMICOLON
         if not open_ and not ends:
             found.append((token.start, token.text.upper()))
         open_ = not ends
