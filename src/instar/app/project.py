@@ -226,19 +226,18 @@ class Project:
             )
             remember_views(world.store, plan, reports)
             reports = lifecycle.counts_told(self._copies_of(world, ()), reports, before)
-        if not all(r.ok for r in reports):
-            return ApplyReport(reports)
-        blocks, written = self._normalized(plan, write_manifests)
+        done = frozenset(r.table for r in reports if r.ok)
+        blocks, written = self._normalized(plan, done, write_manifests)
         return ApplyReport(reports, blocks, written)
 
     def _normalized(
-        self, plan: Plan, write: bool
+        self, plan: Plan, done: Container[TableName], write: bool
     ) -> tuple[tuple[tuple[TableName, str], ...], tuple[Path, ...]]:
         """The corrected column blocks of tracked tables, printed or written into their manifests."""
         blocks: list[tuple[TableName, str]] = []
         written: list[Path] = []
         for table in plan.tables:
-            if not table.normalized_columns or table.target is None:
+            if not table.normalized_columns or table.target is None or table.table not in done:
                 continue
             path = self.config.root / table.origin if table.origin else None
             if write and path is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
@@ -67,8 +68,7 @@ def doctor(
     with opened(project, screen) as (work, _):
         found = tuple(work.doctor(env))
     if format is DataFormat.JSON:
-        rows = [{"name": d.name, "ok": d.ok, "detail": d.detail, "hint": d.hint} for d in found]
-        screen.json(rows)
+        screen.json([asdict(d) for d in found])
     else:
         screen.document(render(doctor_lines(found), screen.out))
     raise typer.Exit(0 if all(d.ok for d in found) else 1)
