@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from instar.app.planning import interrupted
 from instar.core.changes import ReorderColumns
 from instar.core.classify import Classified, classify
 from instar.core.diff import diff
@@ -245,6 +246,10 @@ def tracked() -> TablePlan:
 def quiet(name: str) -> TablePlan:
     table = Table(TableName("main", name), (Column("id", INT),), format="delta")
     return TablePlan(table.name, "delta", Status.NO_CHANGE, (), (), (), table, table)
+
+
+def unfinished() -> TablePlan:
+    return replace(quiet("half_done"), findings=(interrupted(TableName("main", "half_done")),))
 
 
 def plan(*tables: TablePlan, policy: Policy = Policy()) -> Plan:

@@ -9,6 +9,8 @@ import duckdb
 import pytest
 
 from cli.running import Result, in_terminal
+from instar.app import Project
+from instar.app.opening import open_state
 from instar.cli import main, screen
 
 ORDERS = """\
@@ -182,6 +184,31 @@ def test_apply_as_json(shop: Shop) -> None:
     assert document["summary"]["done"] == 1
 
 
+def test_a_corrected_block_is_told_for_what_was_applied_whatever_became_of_others(
+    shop: Shop,
+) -> None:
+    stream = "change_tracking: true\n" + ORDERS.replace("orders", "a_stream")
+    shop.declare(stream, "a_stream")
+    assert shop.run("apply").code == 0
+    shop.declare(stream.replace("columns:\n", "columns:\n  - {name: new, type: INT}\n"), "a_stream")
+    shop.declare(ORDERS.replace("old, type: INT", "old, type: INT, nullable: false"))
+    project = Project.load(shop.root)
+    plan = project.plan()
+    shop.sql("INSERT INTO main.orders VALUES (3, '30', NULL)")
+    report = project.apply(plan)
+    assert [r.ok for r in report.tables] == [True, False]
+    ((name, block),) = report.blocks
+    assert str(name) == "main.a_stream"
+    assert block.rstrip().endswith("- {name: new, type: INT}")
+
+
+def test_a_rename_by_case_alone_is_done_by_metadata_and_once(shop: Shop) -> None:
+    shop.declare(ORDERS.replace("{name: old,", "{name: OLD, renamed_from: old,"))
+    assert "1. rename old to OLD  [metadata]" in shop.run("apply").out
+    assert "Plan: nothing to do, 1 unchanged." in shop.run("plan").out
+    assert [c[0] for c in shop.sql("DESCRIBE main.orders")] == ["id", "amount", "OLD"]
+
+
 def test_drift_history_diff_and_import(shop: Shop) -> None:
     assert shop.run("drift").code == 0
     shop.sql("ALTER TABLE main.orders ADD COLUMN by_hand INT")
@@ -204,6 +231,20 @@ def test_doctor_validate_schema_server(shop: Shop) -> None:
     assert "Doctor: everything is there." in healthy.out
     assert shop.run("validate").out == "Everything is valid.\n"
     assert "No local Spark server" in shop.run("server", "status").out
+
+
+def test_doctor_warns_of_unfinished_runs_and_names_the_command(shop: Shop) -> None:
+    shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
+    project = Project.load(shop.root)
+    (table,) = project.plan().tables
+    with open_state(project.config) as store:
+        store.begin("dev", table.table, table.steps, table.live, backend="duckdb")
+    result = shop.run("doctor")
+    assert result.code == 0
+    assert "! state            1 unfinished run: main.orders\n" in result.out
+    assert "    help: `instar recover --env dev` finishes" in result.out
+    assert "Doctor: 1 warning." in result.out
+    assert "Plan: 1 to finish first." in shop.run("plan").out
 
 
 def test_a_mistake_in_a_file_is_shown_where_it_is(shop: Shop) -> None:

@@ -60,6 +60,7 @@ def test_summary_counts_tables_and_findings() -> None:
         "rewrite": 1,
         "blocked": 1,
         "unchanged": 3,
+        "unfinished": 0,
         "findings": {"error": 1, "warning": 2, "info": 0},
     }
 

@@ -69,6 +69,10 @@ def test_no_line_is_wider_than_its_content_needs() -> None:
         (samples.plan(samples.customers()), "Plan: 1 to create."),
         (samples.plan(samples.payments()), "Plan: 1 blocked."),
         (
+            samples.plan(samples.unfinished(), samples.payments()),
+            "Plan: 1 to finish first, 1 blocked.",
+        ),
+        (
             samples.everything(),
             "Plan: 1 to create, 1 to change, 1 to rewrite, 1 blocked, 3 unchanged.",
         ),
@@ -76,6 +80,14 @@ def test_no_line_is_wider_than_its_content_needs() -> None:
 )
 def test_last_line_counts(plan: Plan, line: str) -> None:
     assert summary_line(plan) == line
+
+
+def test_a_reason_that_the_next_step_shares_is_told_once() -> None:
+    table = samples.orders()
+    steps = tuple(replace(s, why_not_cheaper="files are read by name") for s in table.steps)
+    text = plan_text(samples.plan(replace(table, steps=steps)), PLAIN)
+    assert len(steps) > 1
+    assert text.count("files are read by name") == 1
 
 
 def test_next_command_repeats_the_policy_and_the_tables() -> None:

@@ -22,7 +22,7 @@ from instar.core.diff import diff
 from instar.core.plan import Cost
 from instar.core.schema import TableName, Wanted
 from instar.errors import EngineError
-from instar.state import Event
+from instar.state import Event, Kept
 
 GOLDEN = Path(__file__).parent / "golden"
 STREAM = TableName("main", "stream")
@@ -68,6 +68,7 @@ PAGES = {
     "doctor.txt": lambda: doctor_lines(
         (
             Diagnosis("python", True, "3.11.7"),
+            Diagnosis("state", True, "1 unfinished run: main.t", "`instar recover`", warns=True),
             Diagnosis("java", False, "E201: no Java", "Install a JDK 17 or 21."),
         )
     ),
@@ -109,6 +110,17 @@ def test_history_names_what_failed() -> None:
     first, second = render(history_lines((event,)), PLAIN).splitlines()
     assert "main.stream  failed     Add b  (1/2 steps)" in first
     assert second == "    E210: no"
+
+
+def test_history_says_until_when_an_old_copy_is_kept() -> None:
+    event = Event(0.0, STREAM, "Rewrite", 1, 1, 1.0, "finished", None, "instar apply", "r1")
+    table = Kept(STREAM, TableName("main", "stream__instar_old_1"), "r1", 0.0)
+    version = Kept(STREAM, TableName("main", "stream@v3"), "r1", 0.0)
+    _, *kept = render(history_lines((event,), (table, version)), PLAIN).splitlines()
+    assert kept == [
+        "    kept: main.stream__instar_old_1, until `instar cleanup`",
+        "    kept: main.`stream@v3`, until Delta's VACUUM takes its files",
+    ]
 
 
 @pytest.mark.parametrize(

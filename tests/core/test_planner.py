@@ -12,6 +12,8 @@ from core.case_text import read_table
 from core.change_text import lines
 from instar.backends.base import RunContext
 from instar.backends.memory import MemoryBackend
+from instar.backends.spark.parquet_capability import WRITERS
+from instar.backends.spark.parquet_rules import ParquetRules
 from instar.core.findings import Severity
 from instar.core.matching import DoneRenames
 from instar.core.plan import Cost, Rung, Status, TablePlan
@@ -228,6 +230,19 @@ def test_a_drop_and_an_add_of_one_type_propose_a_rename() -> None:
     assert accepted(plan) == ("+ mail STRING",)
 
 
+@pytest.mark.parametrize("using", ["upper(a)", 'trim("A")', "coalesce(`a`, '')"])
+def test_a_new_column_that_reads_the_one_that_goes_proposes_no_rename(using: str) -> None:
+    world = World("id INT\na STRING")
+    plan = world.plan("id INT\nb STRING", hints={("b",): Hint(using=using)})
+    assert "F105" not in codes(plan)
+
+
+def test_a_new_column_that_reads_another_still_proposes_a_rename() -> None:
+    world = World("id INT\na STRING")
+    plan = world.plan("id INT\nb STRING", hints={("b",): Hint(using="'a'")})
+    assert "F105" in codes(plan)
+
+
 def test_another_type_proposes_nothing() -> None:
     assert codes(World("id INT\nemail STRING").plan("id INT\nmail INT")) == ["F102"]
 
@@ -397,3 +412,14 @@ def test_a_plan_remembers_the_renames_that_hold_once_it_is_applied() -> None:
     assert world.backend.rows(NAME) == [{"b": 1, "a": 2}]
     assert world.plan(swap, done=plan.renames).changes == ()
     assert world.plan(swap).changes != ()
+
+
+def test_what_all_reasons_share_is_said_once_and_last() -> None:
+    rules = ParquetRules("spark_catalog")
+    live, _ = read_table(["id INT", "a INT", "b INT"])
+    table, hints = read_table(["id INT", "x INT <- a", "y INT <- b"])
+    why = draft(Wanted(table, hints), live, rules, PRESERVE).job.why
+    assert why == (
+        "'x' would read NULL: files are read by name; 'y' would read NULL: files are read by name;"
+        f" {WRITERS}"
+    )

@@ -193,6 +193,12 @@ BAD = {
         4,
         "    default: 'SELECT 1'",
     ),
+    "a rename from itself": (
+        "---\ncolumns:\n  x: {renamed_from: x}\n---\nSELECT 1 AS x",
+        "E132",
+        3,
+        "  x: {renamed_from: x}",
+    ),
     "incremental without a way": (
         "---\nmaterialization: incremental\n---\nSELECT 1 AS x",
         "E160",
@@ -230,6 +236,32 @@ def test_bad_input_is_refused_with_its_place(
         assert (error.where.line, error.where.text) == (line, shown)
 
 
+def test_a_column_may_be_renamed_to_another_case_of_itself(root: Path) -> None:
+    write(root, a="---\ncolumns:\n  X: {renamed_from: x}\n---\nSELECT 1 AS X")
+    assert load(root).models["a"].columns["X"].renamed_from == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ("SELECT 1 AS x;\n-- then\n  SELECT y\nFROM other;", "3:3", "two statements"),
+        ("SELECT 1 AS x;;\nVALUES (1)", "2:1", "two statements"),
+        ("-- all of it\nTABLE other", "2:1", "begins with TABLE. Write SELECT * FROM"),
+        ("VALUES (1, 2)", "1:1", "begins with VALUES. Name the columns"),
+        ("DELETE FROM t", "1:1", "begins with DELETE. A model only reads"),
+    ],
+)
+def test_what_is_no_single_select_is_pointed_at_where_it_begins(
+    root: Path, text: str, place: str, says: str
+) -> None:
+    write(root, bad=text, other="SELECT 1 AS x")
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    assert raised.value.code == "E152"
+    assert str(raised.value.where) == f"models/bad.sql:{place}"
+    assert says in f"{raised.value.message}. {raised.value.hint}"
+
+
 def test_a_ring_is_named_from_model_to_model(root: Path) -> None:
     write(root, a="SELECT * FROM b", b="SELECT *\nFROM c", c="SELECT * FROM a")
     with pytest.raises(ProjectError) as raised:
@@ -245,6 +277,21 @@ def test_two_models_for_one_table(root: Path, names: tuple[str, str]) -> None:
         load(root)
     assert raised.value.code == "E155"
     assert "models/x/a.sql" in raised.value.message
+
+
+@pytest.mark.parametrize("name", ["b__instar_old_1", "x__instar_new", "__instar_x"])
+def test_a_name_of_instars_own_copies_is_refused(root: Path, name: str) -> None:
+    (root / "models" / f"{name}.sql").write_text("SELECT 1 AS x")
+    with pytest.raises(ProjectError) as raised:
+        load(root)
+    assert (raised.value.code, str(raised.value.where)) == ("E137", f"models/{name}.sql:1:1")
+
+
+def test_only_hidden_files_and_those_of_python_itself_are_not_read(root: Path) -> None:
+    for name in ("__x.sql", "__staging/y.sql", ".z.sql", "__init__.py", "__pycache__/w.py"):
+        (root / "models" / name).parent.mkdir(exist_ok=True)
+        (root / "models" / name).write_text("SELECT 1 AS x")
+    assert sorted(load(root).models) == ["__x", "y"]
 
 
 def test_a_model_with_the_name_of_a_declared_table(root: Path) -> None:

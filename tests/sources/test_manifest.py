@@ -195,6 +195,8 @@ BAD = [
     ("table: t\ncolumns: []\n", "E106", 2, "names none"),
     ("table: t\ncolumns:\n", "E106", 2, "'columns' is empty"),
     ("table: a.b.c\ncolumns: [{name: a, type: INT}]\n", "E136", 1, "schema.table"),
+    ("table: b__instar_old_1\ncolumns: [{name: a, type: INT}]\n", "E137", 1, "instar cleanup"),
+    ("table: s.x__INSTAR_new\ncolumns: [{name: a, type: INT}]\n", "E137", 1, "x__INSTAR_new"),
     ("table: t\ncolumns: {a: INT}\n", "E104", 2, "must be a list"),
     ("table: t\ncolumns:\n  - a\n", "E104", 3, "must be a mapping"),
     ("table: t\ncolumns:\n  - {name: a}\n", "E106", 3, "'type' is missing"),
@@ -302,6 +304,15 @@ def test_what_is_wrong_is_named_with_its_place(
     assert (error.where.file, error.where.line) == ("tables/t.yml", line)
     if line is not None:
         assert error.where.text == text.split("\n")[line - 1]
+
+
+def test_a_name_may_be_renamed_to_another_case_of_itself(read: Read) -> None:
+    wanted = read(
+        "table: t\ncolumns:\n  - {name: SELECT, type: INT, renamed_from: select}\n"
+        "  - name: s\n    type: STRUCT<X INT>\n    fields:\n      X: {renamed_from: x}\n"
+    )
+    assert wanted.hint(("SELECT",)).renamed_from == "select"
+    assert wanted.hint(("s", "X")).renamed_from == "x"
 
 
 def test_a_bad_type_is_pointed_at_where_it_goes_wrong(read: Read) -> None:

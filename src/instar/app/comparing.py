@@ -13,6 +13,7 @@ from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import without_identity
 from instar.errors import UsageError
 from instar.sources.manifest import load_manifest
+from instar.sources.names import is_own
 
 if TYPE_CHECKING:
     from instar.app.project import Project
@@ -68,7 +69,7 @@ def _side(project: Project, side: str, spark: Any) -> dict[str, Wanted]:
             hint=f"Environments: {', '.join(project.config.environments)}.",
         )
     tables = _recorded(project, env, version) if version else project.live(env, spark=spark)
-    return {t.name.name: Wanted(t) for t in tables if "__instar_" not in t.name.name}
+    return {t.name.name: Wanted(t) for t in tables if not is_own(t.name.name)}
 
 
 def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:

@@ -27,6 +27,8 @@ class Diagnosis:
     ok: bool
     detail: str
     hint: str | None = None
+    warns: bool = False
+    """Nothing is missing, but something is to be done."""
 
 
 def validated(wanted: Sequence[Wanted], env: Environment, root: Path) -> tuple[Finding, ...]:
@@ -42,28 +44,39 @@ def validated(wanted: Sequence[Wanted], env: Environment, root: Path) -> tuple[F
 def examined(project: Project, env: str | None) -> tuple[Diagnosis, ...]:
     """Python, the files, Java, the engine, the state store: in the order a newcomer meets them."""
     chosen = project.environment(env)
-    checks: list[tuple[str, Callable[[], str]]] = [
+    checks: list[tuple[str, Callable[[], str | Diagnosis]]] = [
         ("python", lambda: ".".join(map(str, sys.version_info[:3]))),
         ("manifests", lambda: f"{len(project.wanted(chosen.name))} tables"),
         ("state", lambda: _state(project, chosen.name)),
     ]
     if chosen.type == "spark" and chosen.connect_url is None:
-        checks.append(("java", lambda: str(find_java())))
+        checks.append(("java", _java))
     checks.append((f"engine ({chosen.type})", lambda: _engine(project, chosen)))
     return tuple(_diagnosed(name, check) for name, check in checks)
 
 
-def _diagnosed(name: str, check: Callable[[], str]) -> Diagnosis:
+def _diagnosed(name: str, check: Callable[[], str | Diagnosis]) -> Diagnosis:
     try:
-        return Diagnosis(name, True, check())
+        found = check()
+        return found if isinstance(found, Diagnosis) else Diagnosis(name, True, found)
     except InstarError as error:
         return Diagnosis(name, False, f"{error.code}: {error.message}", error.hint)
 
 
-def _state(project: Project, env: str) -> str:
+def _java() -> str:
+    found = find_java()
+    return f"Java {found.major} ({found.home})"
+
+
+def _state(project: Project, env: str) -> str | Diagnosis:
     with open_state(project.config, reading=True) as store:
         open_runs = store.unfinished(env)
-    return f"{len(open_runs)} unfinished run(s)" if open_runs else "ready"
+    if not open_runs:
+        return "ready"
+    count = f"{len(open_runs)} unfinished run{'s' if len(open_runs) != 1 else ''}"
+    names = ", ".join(dict.fromkeys(str(run.table) for run in open_runs))
+    hint = f"`instar recover --env {env}` finishes what an earlier apply began."
+    return Diagnosis("state", True, f"{count}: {names}", hint, warns=True)
 
 
 def _engine(project: Project, env: Environment) -> str:

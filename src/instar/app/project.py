@@ -10,6 +10,7 @@ from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
 from instar.app.events import Listener, Silent
+from instar.app.importing import Imported, imported
 from instar.app.lineage import Place, Web, named
 from instar.app.modelling import (
     Modelling,
@@ -35,8 +36,7 @@ from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
 from instar.run.builders import open_builder
 from instar.run.running import RunOptions
 from instar.sources.expression import DIALECTS
-from instar.sources.importer import manifest_text
-from instar.sources.manifest import load_manifests
+from instar.sources.manifest import FOLDER, load_manifests
 from instar.sources.models import EMPTY, Models, load_models, model_files
 from instar.sources.project import Environment, ProjectConfig, load_project
 from instar.sources.rewrite import columns_block, write_columns
@@ -225,19 +225,18 @@ class Project:
             )
             remember_views(world.store, plan, reports)
             reports = lifecycle.counts_told(self._copies_of(world, ()), reports, before)
-        if not all(r.ok for r in reports):
-            return ApplyReport(reports)
-        blocks, written = self._normalized(plan, write_manifests)
+        done = frozenset(r.table for r in reports if r.ok)
+        blocks, written = self._normalized(plan, done, write_manifests)
         return ApplyReport(reports, blocks, written)
 
     def _normalized(
-        self, plan: Plan, write: bool
+        self, plan: Plan, done: Container[TableName], write: bool
     ) -> tuple[tuple[tuple[TableName, str], ...], tuple[Path, ...]]:
         """The corrected column blocks of tracked tables, printed or written into their manifests."""
         blocks: list[tuple[TableName, str]] = []
         written: list[Path] = []
         for table in plan.tables:
-            if not table.normalized_columns or table.target is None:
+            if not table.normalized_columns or table.target is None or table.table not in done:
                 continue
             path = self.config.root / table.origin if table.origin else None
             if write and path is not None:
@@ -354,26 +353,14 @@ class Project:
 
     def import_tables(
         self, env: str | None = None, patterns: Sequence[str] = (), spark: Any = None
-    ) -> tuple[tuple[Path, str], ...]:
-        """Manifests for live tables that have none: (path, text) each; nothing is written."""
-        declared = set(self.declared(env))
-        result: dict[Path, str] = {}
-        live = self.live(env, spark=spark)
-        check_names(patterns, [t.name for t in live], "live table")
-        for table in live:
-            chosen = not patterns or named_like(table.name, patterns)
-            if chosen and table.name not in declared and "__instar_" not in table.name.name:
-                result[self._manifest_path(table.name, result)] = manifest_text(table)
-        return tuple(result.items())
-
-    def _manifest_path(self, name: TableName, taken: Container[Path]) -> Path:
-        """A file name that is safe everywhere, inside the tables folder."""
-        safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name.name) or "table"
-        folder = self.config.root / "tables"
-        path, n = folder / f"{safe}.yml", 2
-        while path.exists() or path in taken:
-            path, n = folder / f"{safe}_{n}.yml", n + 1
-        return path
+    ) -> Imported:
+        """Manifests for live tables that have none; nothing is written."""
+        wanted = load_manifests(self.config, self.environment(env))
+        declared = {w.table.name: w.table.format for w in wanted}
+        declared |= {m.table: m.format for m in self.models(env).models.values()}
+        with self._world(env, spark, reading=True) as world:
+            folder = self.config.root / FOLDER
+            return imported(world.engine, world.env.schema, declared, patterns, folder)
 
     def history(self, env: str | None = None, table: str | None = None) -> tuple[Event, ...]:
         with open_state(self.config, reading=True) as store:

@@ -83,6 +83,15 @@ class Backend(ABC):
     def list_tables(self, schema: str) -> Sequence[TableName]:
         """The tables of a schema (no views), sorted."""
 
+    def foreign(self, schema: str) -> Sequence[NotATable]:
+        """What else stands beside the tables of a schema and is of a kind that is not evolved (no views)."""
+        del schema
+        return ()
+
+    def shown(self, table: Table) -> Table:
+        """The table as the engine shows it to people, where planning sees it otherwise."""
+        return table
+
     @abstractmethod
     def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
         """Rows, bytes and files, as far as the engine knows them cheaply."""

@@ -39,7 +39,14 @@ def plan_markdown(plan: Plan, project: str = "") -> str:
 
 def _overview(tables: Sequence[TablePlan]) -> list[str]:
     rows = ["| | table | what happens |", "|---|---|---|"]
-    marks = {"create": "➕", "change": "✏️", "rewrite": "♻️", "blocked": "🛑", "unchanged": "➖"}
+    marks = {
+        "create": "➕",
+        "change": "✏️",
+        "rewrite": "♻️",
+        "unfinished": "⏳",
+        "blocked": "🛑",
+        "unchanged": "➖",
+    }
     rows += [
         f"| {marks[verb(t)]} | `{_code_cell(str(t.table))}` | {escape(outcome(t))} |"
         for t in tables

@@ -109,15 +109,22 @@ def doctor_lines(found: Sequence[Diagnosis]) -> list[Line]:
     names = max((width(d.name) for d in found), default=0)
     lines: list[Line] = []
     for item in found:
-        mark, style = ("✓", "green") if item.ok else ("✗", "bold red")
+        mark, style = _doctor_mark(item)
         lines.append(
             [(style, f"{mark} "), ("bold", pad(item.name, names)), ("", f"  {item.detail}")]
         )
         if item.hint:
             lines.append([("cyan", "    help: "), ("", item.hint)])
-    bad = sum(not d.ok for d in found)
-    end = f"Doctor: {plural(bad, 'problem')}." if bad else "Doctor: everything is there."
-    return [*lines, [("bold", end)]]
+    bad, warned = sum(not d.ok for d in found), sum(d.warns for d in found)
+    words = [plural(bad, "problem")] if bad else []
+    words += [plural(warned, "warning")] if warned else []
+    return [*lines, [("bold", f"Doctor: {', '.join(words) or 'everything is there'}.")]]
+
+
+def _doctor_mark(item: Diagnosis) -> tuple[str, str]:
+    if item.warns:
+        return "!", "bold yellow"
+    return ("✓", "green") if item.ok else ("✗", "bold red")
 
 
 _OUTCOMES = {"finished": "green", "failed": "bold red", "open": "yellow", "abandoned": "dim"}
@@ -141,14 +148,15 @@ def history_lines(events: Sequence[Event], kept: Sequence[Kept] = ()) -> list[Li
         )
         if event.error:
             lines.append([("red", f"    {event.error}")])
-        lines += [[("dim", f"    kept: {n}, until `instar cleanup`")] for n in _kept(event, kept)]
+        for copy in _kept(event, kept):
+            end = "Delta's VACUUM takes its files" if copy.in_history else "`instar cleanup`"
+            lines.append([("dim", f"    kept: {copy.kept_name}, until {end}")])
     return lines
 
 
-def _kept(event: Event, kept: Sequence[Kept]) -> list[str]:
+def _kept(event: Event, kept: Sequence[Kept]) -> list[Kept]:
     """The old copies that a run has left and that are still there."""
-    mine = (k for k in kept if (k.run, k.table) == (event.run, event.table))
-    return [str(k.kept_name) for k in mine]
+    return [k for k in kept if (k.run, k.table) == (event.run, event.table)]
 
 
 def event_document(event: Event, kept: Sequence[Kept] = ()) -> dict[str, Any]:
@@ -164,7 +172,7 @@ def event_document(event: Event, kept: Sequence[Kept] = ()) -> dict[str, Any]:
         "error": event.error,
         "command": event.command,
         "run": event.run,
-        "kept": _kept(event, kept),
+        "kept": [str(k.kept_name) for k in _kept(event, kept)],
     }
 
 

@@ -21,6 +21,7 @@ _HEADS = {
     "change": ("~", "bold yellow"),
     "rewrite": ("-/+", "bold yellow"),
     "blocked": ("!", "bold red"),
+    "unfinished": ("!", "bold yellow"),
     "unchanged": ("=", "dim"),
 }
 _BY_RUNG = {
@@ -59,8 +60,13 @@ def plan_text(
 def table_lines(table: TablePlan, *, verbose: int = 0) -> list[Line]:
     lines: list[Line] = [_head(table)]
     lines += change_lines(table.changes, table.live, table.target)
+    told: str | None = None
     for number, step in enumerate(table.steps, start=1):
-        lines += _step_lines(number, step, verbose)
+        again = step.why_not_cheaper == told
+        lines += _step_lines(
+            number, replace(step, why_not_cheaper=None) if again else step, verbose
+        )
+        told = step.why_not_cheaper or told
     said = {note for step in table.steps for note in step.irreversible}
     for finding in table.findings:
         repeated = finding.code == "F502" and any(note in finding.message for note in said)
@@ -94,6 +100,8 @@ def outcome(table: TablePlan) -> str:
             return f"blocked: {plural(errors, 'error')}"
         case "unchanged":
             return "stays as it is"
+        case "unfinished":
+            return "an earlier apply is finished first"
         case _:
             highest = rung(table)
             cost = cost_text(_largest(table.steps)) if highest is not Rung.METADATA else ""
@@ -144,8 +152,8 @@ def summary_line(plan: Plan) -> str:
     """`Plan: 2 to create, 1 to change, 1 to rewrite, 1 blocked, 3 unchanged.`"""
     counts = summary(plan)
     parts = [f"{counts[name]:,} to {name}" for name in _SUMMARY if counts[name]]
-    if plan.unfinished:
-        parts.append(f"{len(plan.unfinished):,} to finish first")
+    if counts["unfinished"]:
+        parts.append(f"{counts['unfinished']:,} to finish first")
     if not parts and not counts["blocked"]:
         parts = ["nothing to do"]
     parts += [f"{counts[name]:,} {name}" for name in ("blocked", "unchanged") if counts[name]]

@@ -147,6 +147,12 @@ FILES: dict[str, CodeDoc] = {
         "A table is named `table` or `schema.table`.",
         "Put a name that holds a dot into backticks.",
     ),
+    "E137": CodeDoc(
+        "The name is one that Instar gives itself",
+        "Names with `__instar_` in them are those of copies that a rewrite makes and keeps:"
+        " `instar cleanup` would take the table for one of them and drop it.",
+        "Choose another name.",
+    ),
     "E140": CodeDoc(
         "The manifest cannot be rewritten",
         "It lies outside the project, is not a manifest of that table, or shares its columns by"

@@ -70,7 +70,8 @@ def table_plan_document(table: TablePlan) -> Document:
 
 def summary(plan: Plan) -> Document:
     """How many tables meet which end, and how many findings of each severity there are."""
-    counts = {"create": 0, "change": 0, "rewrite": 0, "blocked": 0, "unchanged": 0}
+    verbs = ("create", "change", "rewrite", "unfinished", "blocked", "unchanged")
+    counts = dict.fromkeys(verbs, 0)
     for table in plan.tables:
         counts[verb(table)] += 1
     said = [f.severity for t in plan.tables for f in t.findings]
@@ -85,7 +86,7 @@ def verb(table: TablePlan) -> str:
         case Status.BLOCKED:
             return "blocked"
         case Status.NO_CHANGE:
-            return "unchanged"
+            return "unfinished" if table.unfinished else "unchanged"
         case Status.CHANGE:
             return "rewrite" if rung(table) in (Rung.REWRITE, Rung.REFRESH) else "change"
         case _:

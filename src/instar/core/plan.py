@@ -125,6 +125,11 @@ class TablePlan:
     def blocked(self) -> bool:
         return any(f.severity is Severity.ERROR for f in self.findings)
 
+    @property
+    def unfinished(self) -> bool:
+        """An earlier apply of it did not end; it is planned once that is finished."""
+        return any(f.code == UNFINISHED for f in self.findings)
+
 
 UNFINISHED = "F503"
 
@@ -143,8 +148,7 @@ class Plan:
 
     @property
     def unfinished(self) -> tuple[TablePlan, ...]:
-        """Tables whose earlier apply did not end; they are planned once it is finished."""
-        return tuple(t for t in self.tables if any(f.code == UNFINISHED for f in t.findings))
+        return tuple(t for t in self.tables if t.unfinished)
 
     @property
     def blocked(self) -> tuple[TablePlan, ...]:

@@ -34,6 +34,7 @@ from instar.core.matching import DoneRenames, Fold, folded
 from instar.core.plan import Capability, Cost, Job, Rung, Status, Step, TablePlan
 from instar.core.policy import Policy
 from instar.core.projection import project
+from instar.core.renaming import mentions
 from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import Path, bare, path_text, type_text, walk
 
@@ -92,10 +93,10 @@ def draft(
     target = evolve(live, accepted)
     able = [_able(change, live, wanted, rules) for change in accepted]
     rung = max((c.rung for c in able), key=lambda r: r.height, default=Rung.METADATA)
-    why = "; ".join(dict.fromkeys(c.why for c in able if c.why and c.rung is rung))
+    why = _reasons([c.why for c in able if c.why and c.rung is rung])
     said = (
         *findings,
-        *_policy_findings(classified, tracked, wanted, policy),
+        *_policy_findings(classified, tracked, wanted, policy, rules.fold),
         *_open_renames(classified, wanted, rules.fold, done),
         *_name_clashes(target, rules.fold),
         *_rung_findings(accepted, able, policy, tracked, wanted, rules.fold),
@@ -138,6 +139,14 @@ def _able(change: Change, live: Table | None, wanted: Wanted, rules: Rules) -> C
     return rules.capability(change, live, wanted)
 
 
+def _reasons(whys: list[str]) -> str:
+    """Every sentence once; what all of them say comes last."""
+    each = [why.split("; ") for why in whys]
+    said = dict.fromkeys(sentence for why in each for sentence in why)
+    common = [s for s in said if all(s in why for why in each)]
+    return "; ".join([*(s for s in said if s not in common), *common])
+
+
 def _placed(
     change: Change, tracked: bool, policy: Policy, rules: Rules, nested_order: bool
 ) -> Change:
@@ -172,7 +181,7 @@ def _decided(
 
 
 def _policy_findings(
-    classified: tuple[Classified, ...], tracked: bool, wanted: Wanted, policy: Policy
+    classified: tuple[Classified, ...], tracked: bool, wanted: Wanted, policy: Policy, fold: Fold
 ) -> Iterator[Finding]:
     table = wanted.table.name
     for item in classified:
@@ -225,7 +234,7 @@ def _policy_findings(
                 )
             case _:
                 pass
-    yield from _unsaid_renames(classified, table)
+    yield from _unsaid_renames(classified, wanted, fold)
 
 
 def _described(change: Change) -> str:
@@ -242,8 +251,14 @@ def _described(change: Change) -> str:
             return "something"
 
 
-def _unsaid_renames(classified: tuple[Classified, ...], table: TableName) -> Iterator[Finding]:
-    """A drop and an add of one type side by side look like a rename; that is said, never guessed."""
+def _unsaid_renames(
+    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold
+) -> Iterator[Finding]:
+    """A drop and an add of one type side by side look like a rename; that is said, never guessed.
+
+    One whose expression already reads the column that goes takes the values along.
+    """
+    table = wanted.table.name
     adds = [c.change for c in classified if isinstance(c.change, AddColumn)]
     for item in classified:
         if not isinstance(item.change, DropColumn):
@@ -251,7 +266,11 @@ def _unsaid_renames(classified: tuple[Classified, ...], table: TableName) -> Ite
         dropped = item.change
         for add in adds:
             alike = bare(add.column.type) == bare(dropped.column.type)
-            if alike and add.path[:-1] == dropped.path[:-1]:
+            if (
+                alike
+                and add.path[:-1] == dropped.path[:-1]
+                and not _reads(add, dropped, wanted, fold)
+            ):
                 yield Finding(
                     "F105",
                     Severity.WARNING,
@@ -260,6 +279,11 @@ def _unsaid_renames(classified: tuple[Classified, ...], table: TableName) -> Ite
                     f"If so, say `renamed_from: {dropped.path[-1]}`; else the values do not follow.",
                     add.path,
                 )
+
+
+def _reads(add: AddColumn, dropped: DropColumn, wanted: Wanted, fold: Fold) -> bool:
+    hint = wanted.hint(add.path, fold)
+    return any(mentions(sql, dropped.path[-1]) for sql in (hint.using, hint.default) if sql)
 
 
 def _open_renames(

@@ -37,3 +37,15 @@ def renamed_sql(sql: str, renames: Mapping[str, str]) -> str:
         return new.get(token.casefold(), token)
 
     return _TOKEN.sub(respelled, sql)
+
+
+def mentions(sql: str, name: str) -> bool:
+    """Whether the expression names a column or a field so."""
+    return name.casefold() in (_named(m[0]) for m in _TOKEN.finditer(sql))
+
+
+def _named(token: str) -> str:
+    mark = token[0]
+    if mark in '"`':
+        token = token[1:-1].replace(mark * 2, mark)
+    return token.casefold()

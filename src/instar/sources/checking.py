@@ -10,6 +10,7 @@ from instar.core.types import Column, Path, Type, path_text
 from instar.errors import ProjectError
 from instar.sources.expression import BadExpression, check_expression
 from instar.sources.keys import COLUMN_KEYS, CONSTRAINT_KEYS, FIELD_KEYS, MANIFEST_KEYS
+from instar.sources.names import OWN_HINT, is_own, own_words
 from instar.sources.nodes import MappingNode, Node, Scalar
 from instar.sources.paths import is_field, resolve, split_path
 from instar.sources.raw import Attributes, RawColumn, RawManifest
@@ -69,6 +70,8 @@ class _Manifest(Reader):
                 top.place("table"),
                 "Write table or schema.table; put a name with a dot into backticks.",
             )
+        if is_own(path[-1]):
+            raise self.file.error("E137", own_words(path[-1]), top.place("table"), OWN_HINT)
         return (None, path[0]) if len(path) == 1 else (path[0], path[1])
 
     def columns(self, top: Read) -> list[tuple[RawColumn, Read]]:

@@ -15,6 +15,7 @@ from instar.sources.expression import DIALECTS, BadExpression, check_expression
 from instar.sources.models_front import Said, project_settings, read_front, split
 from instar.sources.models_python import read_python
 from instar.sources.models_sql import BadQuery, Query, Read, parse_query
+from instar.sources.names import OWN_HINT, is_own, own_words
 from instar.sources.project import Environment, ProjectConfig
 from instar.sources.reading import suggestion
 from instar.sources.rings import RING_HINT, ring, ring_words
@@ -124,7 +125,7 @@ def place_in(file: SourceFile, at: int | None) -> Location:
 
 
 def model_files(root: Path) -> list[Path]:
-    """The models of a project by name; hidden files and folders are not read."""
+    """The models of a project by name; hidden files and what Python keeps for itself are not read."""
     folder = root / FOLDER
     if not folder.is_dir():
         return []
@@ -133,8 +134,12 @@ def model_files(root: Path) -> list[Path]:
         for path in folder.rglob("*")
         if path.suffix in (".sql", ".py")
         and path.is_file()
-        and not any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
+        and not any(_hidden(part) for part in path.relative_to(folder).parts)
     )
+
+
+def _hidden(part: str) -> bool:
+    return part.startswith(".") or part in ("__pycache__", "__init__.py")
 
 
 def load_models(
@@ -162,6 +167,9 @@ class _Loader:
     def add(self, path: Path) -> None:
         file = SourceFile.read(path, self.root)
         name = path.stem
+        if is_own(name):
+            where = file.location(1, 1)
+            raise ProjectError("E137", own_words(name), hint=OWN_HINT, where=where)
         twin = self._folded.get(name.casefold())
         if twin is not None:
             same = twin.name == name
@@ -265,6 +273,14 @@ class _Loader:
 
 
 def _no_ring(columns: Mapping[str, ColumnSaid]) -> None:
+    for name, said in columns.items():
+        if said.renamed_from == name:
+            raise ProjectError(
+                "E132",
+                f"'{name}' cannot be renamed from itself",
+                hint="Remove 'renamed_from'.",
+                where=said.places.get("renamed_from"),
+            )
     old = {n.casefold(): c.renamed_from.casefold() for n, c in columns.items() if c.renamed_from}
     if found := ring(old):
         name = next(n for n in columns if n.casefold() == found[0])

@@ -20,6 +20,13 @@ _STILL = frozenset(
     (*_CALLS, "range", "generate_series", "unnest", "explode", "posexplode", "inline")
 )
 """Functions in the place of a table that give the same rows for the same words."""
+_AS_SELECT = {
+    "TABLE": "Write SELECT * FROM and the name of the table.",
+    "VALUES": "Name the columns: SELECT * FROM (VALUES …) AS t(a, b).",
+    "PIVOT": "Write SELECT * FROM (PIVOT …).",
+    "UNPIVOT": "Write SELECT * FROM (UNPIVOT …).",
+}
+"""How a query that is none by its first word is written as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +105,30 @@ def parsed(text: str, dialect: str) -> exp.Query:
         raise BadQuery("E152", "there is no query", 0, "Write one SELECT after the frontmatter.")
     if len(found) > 1:
         hint = "Keep one; intermediate results belong into a WITH or a model of their own."
-        raise BadQuery("E152", "there are two statements", _offset(found[1]), hint)
+        raise BadQuery("E152", "there are two statements", _beginnings(text, dialect)[1][0], hint)
     tree = found[0]
     if not isinstance(tree, exp.Query):
-        raise BadQuery("E152", f"this is not a SELECT but {tree.key.upper()}", _offset(tree))
+        raise _no_select(*_beginnings(text, dialect)[0])
     return tree
+
+
+def _beginnings(text: str, dialect: str) -> list[tuple[int, str]]:
+    """Where each statement begins, and its first word."""
+    import sqlglot
+
+    found: list[tuple[int, str]] = []
+    open_ = False
+    for token in sqlglot.tokenize(text, read=reading(dialect)):
+        ends = token.token_type is sqlglot.TokenType.SEMICOLON
+        if not open_ and not ends:
+            found.append((token.start, token.text.upper()))
+        open_ = not ends
+    return found
+
+
+def _no_select(at: int, word: str) -> BadQuery:
+    hint = _AS_SELECT.get(word, "A model only reads; what it returns is what its table will hold.")
+    return BadQuery("E152", f"a model is one SELECT; this begins with {word}", at, hint)
 
 
 def _unparsable(error: Any, text: str) -> BadQuery:

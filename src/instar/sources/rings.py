@@ -8,12 +8,15 @@ RING_HINT = "Rename one of them to a new name first, apply, then go on with the 
 
 
 def ring(sources: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The names of a ring, where each is renamed from the next and the last from the first."""
+    """The names of a ring, where each is renamed from the next and the last from the first.
+
+    Folded names are compared, so one that comes from itself only changes its case: that is no ring.
+    """
     for start in sources:
         round_ = [start]
         while (old := sources.get(round_[-1])) is not None and old not in round_:
             round_.append(old)
-        if old == start:
+        if old == start and len(round_) > 1:
             return tuple(round_)
     return None
 

@@ -32,6 +32,11 @@ class Kept:
     run: str
     when: float
 
+    @property
+    def in_history(self) -> bool:
+        """A version of the table's own history (`t@v3`), which no cleanup can drop alone."""
+        return self.kept_name.name.startswith(f"{self.table.name}@v")
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

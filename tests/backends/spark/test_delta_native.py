@@ -306,7 +306,7 @@ def test_keys_properties_comment_clustering_and_tracking(bench: Bench) -> None:
     )
     blocked = bench.plan(keyed)
     twice = next(f for f in blocked.findings if f.code == "F301")
-    assert (twice.count, twice.witnesses) == (2, ({"e": "a", "rows": "2"},))
+    assert (twice.count, twice.witnesses) == (2, ({"id": "1", "e": "a"}, {"id": "2", "e": "a"}))
     bench.sql("UPDATE {s}.props SET e = 'b' WHERE id = 2")
     plan = bench.apply(keyed)
     assert kinds(plan) == ["cluster", "property", "comment"]

@@ -119,6 +119,21 @@ def test_what_delta_keeps_otherwise_is_said() -> None:
 
 
 @pytest.mark.parametrize(
+    "key",
+    [
+        "delta.rowTracking.materializedRowIdColumnName",
+        "delta.rowTracking.materializedRowCommitVersionColumnName",
+        "delta.inCommitTimestampEnablementVersion",
+    ],
+)
+def test_what_belongs_to_one_table_alone_is_no_wish(key: str) -> None:
+    table = Table(NAME, columns(a="int"), properties={key: "_x", "delta.enableRowTracking": "true"})
+    wanted, findings = RULES.normalize(Wanted(table), None)
+    assert [f.code for f in findings] == ["F604"]
+    assert dict(wanted.table.properties) == {"delta.enableRowTracking": "true"}
+
+
+@pytest.mark.parametrize(
     ("wanted", "words"),
     [
         (hinted(Table(NAME, columns(a="string")), a=Hint(using="uuid()")), "each time: uuid"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from instar.backends.base import Backend, RunContext
+from instar.backends.base import Backend, NotATable, RunContext
 from instar.backends.spark.catalog import entries, in_schema
 from instar.backends.spark.expressions import expression_findings
 from instar.backends.spark.normalizing import Normalizer
@@ -19,6 +19,9 @@ from instar.core.schema import Table, TableName, Wanted
 from instar.spark import SparkHandle
 
 __all__ = ["SparkBackend", "SparkRules", "entries"]
+
+
+_EVOLVED = ("delta", "iceberg", "parquet")
 
 
 class SparkRules:
@@ -66,6 +69,14 @@ class SparkBackend(Backend):
     def list_tables(self, schema: str) -> Sequence[TableName]:
         there = in_schema(self.handle, self.catalog, schema)
         return sorted(e.name for e in there if e.provider == self.provider and not e.is_view)
+
+    def foreign(self, schema: str) -> Sequence[NotATable]:
+        """Tables of another provider (CSV, JSON, Hive); they stand in the main catalog."""
+        if self.catalog != self.handle.delta_catalog:
+            return ()
+        there = in_schema(self.handle, self.catalog, schema)
+        others = (e for e in there if not e.is_view and e.provider not in _EVOLVED)
+        return [NotATable(e.name, f"{e.provider or 'foreign'} table") for e in others]
 
     def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
         return {name: self.measured(name) for name in names}

@@ -36,12 +36,21 @@ NATIVE = "native_not_null:"
 """In `extras`: a path that Delta itself holds to NOT NULL."""
 
 # What the engine and Instar keep there for themselves.
-_OWN = ("delta.constraints.", "delta.feature.", "instar.")
+_OWN = (
+    "delta.constraints.",
+    "delta.feature.",
+    "delta.rowTracking.materialized",
+    "delta.inCommitTimestampEnablement",
+    "instar.",
+)
 _OWN_KEYS = (
     TRACKING,
     MAPPING,
     WIDENING,
     "delta.columnMapping.maxColumnId",
+    "delta.coordinatedCommits.tableConf-preview",
+    "io.unitycatalog.tableId",
+    "ucTableId",
     "delta.minReaderVersion",
     "delta.minWriterVersion",
 )

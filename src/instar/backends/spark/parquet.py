@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +16,7 @@ from instar.backends.spark.catalog import entries
 from instar.backends.spark.keepers import ParquetKeeper
 from instar.backends.spark.parquet_capability import BUCKETS, EXISTS, EXTERNAL, NEVER_OVERLAY
 from instar.backends.spark.parquet_files import FileReader
-from instar.backends.spark.parquet_normalize import DECLARED, partitions_first
+from instar.backends.spark.parquet_normalize import DECLARED, partitions_first, partitions_last
 from instar.backends.spark.parquet_recreate import REFUSED
 from instar.backends.spark.parquet_rewrite import Rewrite, refuse
 from instar.backends.spark.parquet_rules import ParquetRules
@@ -66,6 +66,12 @@ class ParquetBackend(SparkBackend):
 
     def list_tables(self, schema: str) -> Sequence[TableName]:
         return [name for name in super().list_tables(schema) if not is_own(name.name)]
+
+    def shown(self, table: Table) -> Table:
+        """Partition columns stand last where nobody said how the table was declared."""
+        if table.extras.get(DECLARED) == "yes":
+            return table
+        return replace(table, columns=partitions_last(table.columns, table.partition_by))
 
     def keeper(self) -> ParquetKeeper:
         return ParquetKeeper(self)

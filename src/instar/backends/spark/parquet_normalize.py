@@ -129,3 +129,9 @@ def partitions_first(
     by_name = {fold(c.name): c for c in columns}
     front = [by_name[fold(p)] for p in partitions if fold(p) in by_name]
     return (*front, *(c for c in columns if c not in front))
+
+
+def partitions_last(columns: tuple[Column, ...], partitions: tuple[str, ...]) -> tuple[Column, ...]:
+    """As Spark shows them."""
+    behind = {p.casefold() for p in partitions}
+    return tuple(sorted(columns, key=lambda c: c.name.casefold() in behind))

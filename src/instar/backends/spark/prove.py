@@ -89,28 +89,45 @@ class Prover:
         names = [name for name, _ in keys] + [name for name, _, _ in seen]
         wish = ", ".join(f"{sql} AS w{i}" for i, sql in enumerate(shown))
         query = f"SELECT {wish} FROM ({inner}) WHERE {_outer(job, 0, proof)}"
-        return self._shown(names, query, len(keys))
+        order = [f"w{i}" for i in range(max(len(keys), 1))]
+        return self._shown(names, query, order)
 
     def _unique(self, job: Job, proof: UniqueProof) -> ProofResult:
-        columns = [quote_backtick(c) for c in proof.columns]
-        projected = ValueWriter(SparkValues(trying=True), trying=True).select_list(job.projection)
-        known = " AND ".join(f"{c} IS NOT NULL" for c in columns)
-        shared = (
-            f"SELECT {', '.join(columns)}, count(*) AS __instar_n FROM"
-            f" (SELECT {', '.join(projected)} FROM {self.source}) WHERE {known}"
-            f" GROUP BY {', '.join(columns)} HAVING count(*) > 1"
-        )
+        shared = self._shared(job, proof)
         count = self.handle.run(f"SELECT COALESCE(sum(__instar_n), 0) AS c FROM ({shared})")[0]["c"]
-        if not count:
-            return ProofResult(proof, 0)
-        wish = ", ".join(f"CAST({c} AS STRING) AS w{i}" for i, c in enumerate(columns))
-        query = f"SELECT {wish}, CAST(__instar_n AS STRING) AS w{len(columns)} FROM ({shared})"
-        shown = self._shown([*proof.columns, "rows"], query, len(columns))
+        shown = self._sharing(job, proof, shared) if count else ()
         return ProofResult(proof, int(count), shown)
 
-    def _shown(self, names: Sequence[str], query: str, keys: int) -> tuple[Witness, ...]:
-        order = ", ".join(f"w{i}" for i in range(max(keys, 1)))
-        rows = self.handle.run(f"{query} ORDER BY {order} LIMIT {MAX_WITNESSES}")
+    def _shared(self, job: Job, proof: UniqueProof) -> str:
+        """The keys that several rows have; NULLs are never equal."""
+        columns = [quote_backtick(c) for c in proof.columns]
+        known = " AND ".join(f"{c} IS NOT NULL" for c in columns)
+        return (
+            f"SELECT {', '.join(columns)}, count(*) AS __instar_n FROM ({self._rows(job, ())})"
+            f" WHERE {known} GROUP BY {', '.join(columns)} HAVING count(*) > 1"
+        )
+
+    def _sharing(self, job: Job, proof: UniqueProof, shared: str) -> tuple[Witness, ...]:
+        """The rows that share a key, the first keys first.
+
+        A hundred keys are small enough to go to every task; a window over the keys would send all rows
+        of a key to one, and a key that is declared by mistake may have very many.
+        """
+        telling = _telling(job, proof)
+        columns = [quote_backtick(c) for c in proof.columns]
+        first = f"SELECT * FROM ({shared}) ORDER BY {', '.join(columns)} LIMIT {MAX_WITNESSES}"
+        beside = [f"{sql} AS {_KEY}{i}" for i, (_, sql) in enumerate(telling)]
+        rows = self._rows(job, ()).replace("SELECT ", f"SELECT {', '.join([*beside, ''])}", 1)
+        same = " AND ".join(f"p.{c} = g.{c}" for c in columns)
+        keys = [f"p.{_KEY}{i}" for i in range(len(telling))]
+        shown = [*keys, *(_as_target(job, c) for c in proof.columns)]
+        wish = ", ".join(f"{sql} AS w{i}" for i, sql in enumerate(shown))
+        query = f"SELECT {wish} FROM ({rows}) AS p JOIN ({first}) AS g ON {same}"
+        names = [*(name for name, _ in telling), *proof.columns]
+        return self._shown(names, query, [*(f"p.{c}" for c in columns), *keys])
+
+    def _shown(self, names: Sequence[str], query: str, order: Sequence[str]) -> tuple[Witness, ...]:
+        rows = self.handle.run(f"{query} ORDER BY {', '.join(order)} LIMIT {MAX_WITNESSES}")
         return tuple(dict(zip(names, row, strict=True)) for row in rows)
 
 
@@ -165,6 +182,23 @@ def _key_columns(job: Job) -> list[tuple[str, str]]:
         declared = job.wanted.table.primary_key
         wanted = [by_name[k.casefold()] for k in declared if k.casefold() in by_name]
     return [(c.name, as_text(quote_backtick(c.name), c.type)) for c in wanted or flat[:1]]
+
+
+def _telling(job: Job, proof: UniqueProof) -> list[tuple[str, str]]:
+    """What tells rows with one key apart: their primary key, or where that is the key, what they hold."""
+    assert job.live is not None
+    own = {c.casefold() for c in proof.columns}
+    keys = _key_columns(job)
+    if any(name.casefold() not in own for name, _ in keys):
+        return keys
+    flat = (c for c in job.live.columns if not isinstance(c.type, Struct | Array | Map))
+    others = [c for c in flat if c.name.casefold() not in own][:_SHOWN_COLUMNS]
+    return [(c.name, as_text(quote_backtick(c.name), c.type)) for c in others]
+
+
+def _as_target(job: Job, name: str) -> str:
+    column = next(c for c in job.target.columns if c.name.casefold() == name.casefold())
+    return as_text(f"p.{quote_backtick(column.name)}", column.type)
 
 
 def _seen(job: Job, proof: Proof) -> list[tuple[str, str, bool]]:

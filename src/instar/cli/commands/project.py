@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
@@ -67,8 +68,7 @@ def doctor(
     with opened(project, screen) as (work, _):
         found = tuple(work.doctor(env))
     if format is DataFormat.JSON:
-        rows = [{"name": d.name, "ok": d.ok, "detail": d.detail, "hint": d.hint} for d in found]
-        screen.json(rows)
+        screen.json([asdict(d) for d in found])
     else:
         screen.document(render(doctor_lines(found), screen.out))
     raise typer.Exit(0 if all(d.ok for d in found) else 1)
@@ -128,9 +128,9 @@ def import_(
     """Write manifests for live tables that have none, so that the next plan has nothing to do."""
     screen = use(Screen(color, quiet, 0, log_format))
     with opened(project, screen) as (work, _):
-        made = work.import_tables(env, tuple(tables or ()))
+        found = work.import_tables(env, tuple(tables or ()))
         root = work.config.root
-    for path, text in made:
+    for path, text in found.manifests:
         shown = path.relative_to(root) if path.is_relative_to(root) else path
         if dry_run:
             screen.document(f"# {shown}\n{text}")
@@ -140,5 +140,8 @@ def import_(
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
             screen.document(f"wrote {shown}")
-    if not made:
-        screen.document("Every live table has a manifest.")
+    for why in found.left:
+        screen.note(f"note: {why}")
+    if not found.manifests:
+        every = "Every live table has a manifest."
+        screen.document("No manifest was written." if found.left else every)

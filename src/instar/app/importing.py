@@ -1,0 +1,102 @@
+"""Manifests for live tables that have none, and a word about every table that gets none."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from instar.app.naming import check_names, named
+from instar.backends.base import Backend, NotATable
+from instar.backends.registry import Engine
+from instar.core.schema import Table, TableName
+from instar.sources.importer import manifest_text
+from instar.sources.names import is_own
+
+Formats = Mapping[str, Table]
+"""What lives under one name, by format: two catalogs may each have a table of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`manifests` are (path, text) each, not yet written; `left` says why a live table has none."""
+
+    manifests: tuple[tuple[Path, str], ...]
+    left: tuple[str, ...] = ()
+
+
+def imported(
+    engine: Engine,
+    schema: str,
+    declared: Mapping[TableName, str],
+    patterns: Sequence[str],
+    folder: Path,
+) -> Imported:
+    """`declared` are the tables that the project knows, with their formats."""
+    live, others = _live(engine, schema)
+    check_names(patterns, (*live, *others), "live table")
+    known = {_folded(name): format_ for name, format_ in declared.items()}
+
+    def chosen(name: TableName) -> bool:
+        return (not patterns or named(name, patterns)) and not is_own(name.name)
+
+    made: dict[Path, str] = {}
+    left = [
+        f"{name} is {what}, which Instar does not evolve: it gets no manifest"
+        for name, what in sorted(others.items())
+        if chosen(name) and _folded(name) not in known and name not in live
+    ]
+    for name in filter(chosen, sorted(live)):
+        format_ = known.get(_folded(name))
+        kept = format_ or (
+            engine.default if engine.default in live[name] else next(iter(live[name]))
+        )
+        left += _clashing(name, kept, live[name])
+        if format_ is None:
+            made[_path(folder, name, made)] = manifest_text(live[name][kept])
+    return Imported(tuple(made.items()), tuple(left))
+
+
+def _live(engine: Engine, schema: str) -> tuple[dict[TableName, Formats], dict[TableName, str]]:
+    """The tables of a schema, and what else there is that calls itself a table."""
+    live: dict[TableName, dict[str, Table]] = {}
+    others: dict[TableName, str] = {}
+    for format_, backend in _each(engine):
+        for name, found in backend.inspect(backend.list_tables(schema)).items():
+            if isinstance(found, NotATable):
+                others[name] = found.what
+            else:
+                live.setdefault(name, {})[format_] = backend.shown(found)
+        others |= {other.name: other.what for other in backend.foreign(schema)}
+    return dict(live), others
+
+
+def _each(engine: Engine) -> Iterator[tuple[str, Backend]]:
+    """Every backend once, under the first of its formats."""
+    seen: set[int] = set()
+    for format_, backend in engine.backends.items():
+        if id(backend) not in seen:
+            seen.add(id(backend))
+            yield format_, backend
+
+
+def _clashing(name: TableName, kept: str, tables: Formats) -> Iterator[str]:
+    for format_ in tables:
+        if format_ != kept:
+            yield (
+                f"{name} is there as {format_} too, and that table gets no manifest: a name has only"
+                f" one, and it is for {kept}"
+            )
+
+
+def _path(folder: Path, name: TableName, taken: Container[Path]) -> Path:
+    """A file name that is safe everywhere."""
+    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name.name) or "table"
+    path, n = folder / f"{safe}.yml", 2
+    while path.exists() or path in taken:
+        path, n = folder / f"{safe}_{n}.yml", n + 1
+    return path
+
+
+def _folded(name: TableName) -> TableName:
+    return TableName(name.schema.casefold(), name.name.casefold())
