@@ -142,10 +142,9 @@ def _analyse(
     """Infer one model, plan it, and tell the world what it will look like."""
     there = live.get(model.table)
     work.queries[model.name] = work.render(model)
-    behind = [p for p in work.models.parents(model.name) if p in work.broken]
-    if behind:
+    if finding := _missing_parent(work, model, live):
         work.broken.add(model.name)
-        work.plans[model.name] = _stopped(work, model, there, _behind(model, behind))
+        work.plans[model.name] = _stopped(work, model, there, finding)
         return
     try:
         inferred = _inferred(work, model, inferrer)
@@ -158,7 +157,7 @@ def _analyse(
         stopped = _stopped(work, model, there, interrupted(model.table))
         work.plans[model.name] = replace(stopped, status=Status.NO_CHANGE)
     elif model.name not in work.chosen:
-        shape = there.columns if isinstance(there, Table) else inferred
+        shape = there.columns if isinstance(there, Table) else _as_it_is(work, model, inferred)
     elif model.materialization == "view":
         shape = inferred
         work.plans[model.name] = _view(work, model, inferred, there)
@@ -166,6 +165,27 @@ def _analyse(
         shape = _table(work, model, inferred, there, inferrer)
     work.shapes[model.table] = shape
     inferrer.declare(model.table, shape)
+
+
+def _missing_parent(
+    work: Modelling, model: Model, live: Mapping[TableName, Table | NotATable]
+) -> Finding | None:
+    """Why a model has nothing to read: a parent is broken, or not there and not in this plan."""
+    parents = work.models.parents(model.name)
+    if broken := [p for p in parents if p in work.broken]:
+        return _behind(model, broken)
+    absent = [
+        p for p in parents if p not in work.chosen and work.models.models[p].table not in live
+    ]
+    return _absent(model, absent) if absent and model.name in work.chosen else None
+
+
+def _as_it_is(work: Modelling, model: Model, inferred: tuple[Column, ...]) -> tuple[Column, ...]:
+    """A view that this plan leaves alone has the columns of the query that it was made by."""
+    known = work.builds.get(model.table)
+    if known is not None and known.fingerprint == build_mark(work.models, model):
+        return inferred
+    return _view_columns(work, model) or inferred
 
 
 def _inferred(work: Modelling, model: Model, inferrer: Inferrer) -> tuple[Column, ...]:
@@ -361,6 +381,17 @@ def _behind(model: Model, broken: Sequence[str]) -> Finding:
         Severity.ERROR,
         f"[{model.table}] cannot be analysed: {', '.join(broken)} does not compile.",
         "Mend that model first.",
+    )
+
+
+def _absent(model: Model, parents: Sequence[str]) -> Finding:
+    names = ", ".join(f"'{p}'" for p in parents)
+    what = f"the model {names}, which is" if len(parents) == 1 else f"the models {names}, which are"
+    return Finding(
+        "F707",
+        Severity.ERROR,
+        f"[{model.table}] reads {what} not there yet.",
+        f"Select them too: --select +{model.name}",
     )
 
 

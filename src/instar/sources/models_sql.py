@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from instar.sources.models_words import calls, squeezed
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -38,7 +40,8 @@ class Read:
 class Query:
     """A parsed query. `star`: its output has a star, so only the engine knows the names.
 
-    `unseen`: it reads files or functions, whose changes no table tells.
+    `unseen`: it reads files or functions, whose changes no table tells. `calls`: the functions that it
+    calls, each with the number of its arguments.
     """
 
     reads: tuple[Read, ...]
@@ -46,6 +49,7 @@ class Query:
     star: bool
     canonical: str
     unseen: bool = False
+    calls: frozenset[tuple[str, int]] = frozenset()
 
 
 class BadQuery(ValueError):
@@ -69,7 +73,8 @@ def parse_query(text: str, dialect: str) -> Query:
             _place_of(tree, twice),
             "Give one of them another name with AS.",
         )
-    return Query(reads, outputs, star, _squeezed(text), _unseen(tree, text))
+    words = squeezed(text, dialect)
+    return Query(reads, outputs, star, words, _unseen(tree, text), calls(text, dialect))
 
 
 def _count(names: tuple[str, ...], name: str) -> int:
@@ -207,14 +212,3 @@ def _place_of(tree: exp.Query, name: str) -> int | None:
         first = first.this
     same = [e for e in first.expressions if e.alias_or_name.casefold() == name.casefold()]
     return _offset(same[1]) if len(same) > 1 else None
-
-
-_BLANKS = re.compile(
-    r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`)|(?:--[^\n]*|/\*.*?\*/|\s+)+""", re.DOTALL
-)
-
-
-def _squeezed(text: str) -> str:
-    """The text without what does not matter: comments and layout."""
-    told = _BLANKS.sub(lambda m: m[1] if m[1] is not None else " ", text)
-    return told.strip().rstrip("; ")
