@@ -10,7 +10,7 @@ from instar.backends.base import SWITCH, Backend, RunContext
 from instar.backends.duckdb.backend import ROWS_ONLY, DuckDBBackend
 from instar.backends.duckdb.create import table_body
 from instar.backends.duckdb.folding import fold
-from instar.backends.duckdb.types import parse_type
+from instar.backends.duckdb.types import parse_type, unnamed
 from instar.backends.relational.create import comments, schema_sql
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.plan import Rung, Step
@@ -82,8 +82,10 @@ class DuckDBBuilder:
         found: dict[TableName, list[Column]] = {}
         for schema, table, column, type_ in self._ask(_COLUMNS, schemas) if names else ():
             name = names.get((str(schema).casefold(), str(table).casefold()))
-            if name is not None:
-                found.setdefault(name, []).append(Column(str(column), parse_type(str(type_))))
+            kind = parse_type(str(type_))
+            # A view may return a row without field names; no model can, so none has a use for it.
+            if name is not None and not unnamed(kind):
+                found.setdefault(name, []).append(Column(str(column), kind))
         return {name: Table(name, tuple(columns), "duckdb") for name, columns in found.items()}
 
     def view_step(self, model: Model, sql: str, columns: tuple[Column, ...], *, new: bool) -> Step:

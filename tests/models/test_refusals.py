@@ -1,0 +1,60 @@
+"""What a model is refused for, and in which words."""
+
+from __future__ import annotations
+
+import pytest
+
+from instar.errors import ProjectError
+from models.world import World, errors
+
+MERGE = "materialization: incremental\nincremental: {unique_key: id}\n"
+
+NAMELESS = {
+    "a row": "row(1, 'x')",
+    "a list of rows": "[row(TIMESTAMPTZ '2024-01-01', 1)]",
+    "a row in a struct": "{'a': row(1.5, [2])}",
+}
+
+
+@pytest.mark.parametrize("value", NAMELESS.values(), ids=NAMELESS.keys())
+def test_a_row_without_field_names_is_that_models_error(world: World, value: str) -> None:
+    world.model("bad", f"SELECT 1 AS id,\n  {value} AS r", "tags: [x]")
+    world.model("well", "SELECT 1 AS id")
+    plans = {t.table.name: t for t in world.plan().tables}
+    assert errors(plans["bad"]) == ["F702"]
+    (finding,) = plans["bad"].findings
+    assert "the fields of 'r' have no names" in finding.message
+    assert str(finding.where).startswith("models/bad.sql:5")
+    assert errors(plans["well"]) == []
+
+
+def test_a_view_outside_that_returns_such_a_row(world: World) -> None:
+    world.sql("CREATE VIEW odd AS SELECT 1 AS id, row(1, 'x') AS r", "SELECT 1")
+    world.model("well", "SELECT id FROM odd")
+    world.model("bad", "SELECT r FROM odd")
+    plans = {t.table.name: errors(t) for t in world.plan().tables}
+    assert plans == {"bad": ["F702"], "well": []}
+
+
+@pytest.mark.parametrize("value", ["now()", "random()", "uuid()"])
+def test_a_default_that_is_no_constant(world: World, value: str) -> None:
+    front = f"{MERGE}columns: {{x: {{default: {value}}}}}"
+    world.model("m", f"SELECT 1 AS id, {value} AS x", front)
+    with pytest.raises(ProjectError) as raised:
+        world.plan()
+    assert raised.value.code == "E158"
+    assert raised.value.message == "the default of 'x' gives another value each time it is asked"
+    assert str(raised.value.where).startswith("models/m.sql:4")
+
+
+TEMPLATES = ["SELECT id FROM {{ ref('a') }}", "{% if a %} SELECT 1 AS id {% endif %}"]
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_a_template_is_no_sql(world: World, text: str) -> None:
+    world.model("m", text)
+    with pytest.raises(ProjectError) as raised:
+        world.plan()
+    assert raised.value.code == "E151"
+    assert "Token" not in raised.value.message
+    assert "a model is plain SQL" in (raised.value.hint or "")
