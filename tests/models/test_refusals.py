@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from instar.errors import ProjectError
-from models.world import World, errors
+from models.world import World, errors, told
 
 MERGE = "materialization: incremental\nincremental: {unique_key: id}\n"
 
@@ -58,3 +58,43 @@ def test_a_template_is_no_sql(world: World, text: str) -> None:
     assert raised.value.code == "E151"
     assert "Token" not in raised.value.message
     assert "a model is plain SQL" in (raised.value.hint or "")
+
+
+WORDS = {
+    "a type without a way": (
+        "DATE '2024-01-01' AS d",
+        "5 AS d",
+        "",
+        "F701 Schema evolution requires full refresh for model 'm':"
+        " 'd' cannot be migrated from DATE to INT.",
+    ),
+    "a backfill with a query": (
+        "1 AS x",
+        "1 AS x, 5 AS d",
+        "columns: {d: {backfill: '(SELECT 1)'}}",
+        "F701 Schema evolution requires full refresh for model 'm': an expression with a subquery, a"
+        " window function or TRY is computed in a copy only.",
+    ),
+    "a backfill by chance": (
+        "1 AS x",
+        "1 AS x, 0.5::DOUBLE AS d",
+        "columns: {d: {backfill: 'random() + x'}}",
+        "F607 [main.m] the backfill of 'd' answers differently each time: random.",
+    ),
+    "a backfill of many rows": (
+        "1 AS x",
+        "1 AS x, 5 AS d",
+        "columns: {d: {backfill: 'sum(x)'}}",
+        "F606 [main.m] the backfill of 'd' is not an expression that DuckDB can use: sum(x) (sum does"
+        " not give one value for each row).",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WORDS.values(), ids=WORDS.keys())
+def test_the_words_are_those_of_a_model(world: World, case: tuple[str, str, str, str]) -> None:
+    before, after, front, expected = case
+    world.model("m", f"SELECT 1 AS id, {before}", MERGE)
+    world.run()
+    world.model("m", f"SELECT 1 AS id, {after}", MERGE + front)
+    assert told(world.plan()) == [expected]

@@ -13,6 +13,7 @@ from instar.app.impact import reached, readers_of, upstream_changes
 from instar.app.lineage import Web
 from instar.app.planning import completed, interrupted, with_readers
 from instar.app.switching import to_table, to_view
+from instar.app.wording import in_model_words
 from instar.apply import Result, TableReport
 from instar.backends.base import NotATable
 from instar.core.changes import CreateTable, DropColumn
@@ -227,7 +228,7 @@ def _table(
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
     costs = work.builder.backend(model.format).measure([model.table])
     plan = completed(sketch, work.builder.backend(model.format), costs, work.listener)
-    plan = _in_model_words(evolved(sketch, plan, policy, way))
+    plan = in_model_words(evolved(sketch, plan, policy, way))
     tables = {m.table for m in work.models.models.values()}
     plan = with_readers(plan, work.builder.backend(model.format), tables)
     work.plans[model.name] = plan
@@ -269,19 +270,6 @@ def _way(work: Modelling, model: Model, wanted: Wanted) -> Refresh:
         "Consider using Delta format" if parquet else "",
         work.builder.cannot_refresh(model, fresh),
     )
-
-
-_HINTS = {
-    "F101": "Give the column a `default` in the model's frontmatter.",
-    "F203": "Give the column a `default` or a `backfill` without NULLs in the frontmatter.",
-    "F104": "Pass --allow-full-refresh to recompute the table.",
-    "F105": "If so, say `renamed_from` for the new column in the model's frontmatter.",
-}
-
-
-def _in_model_words(plan: TablePlan) -> TablePlan:
-    said = tuple(replace(f, hint=_HINTS.get(f.code, f.hint)) for f in plan.findings)
-    return replace(plan, findings=said)
 
 
 def _view(
