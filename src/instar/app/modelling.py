@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
 from instar.app.events import Listener
@@ -22,7 +23,7 @@ from instar.core.diff import diff
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
 from instar.core.matching import DoneRenames
-from instar.core.plan import Plan, Status, TablePlan
+from instar.core.plan import Plan, Status, Step, TablePlan
 from instar.core.planner import draft
 from instar.core.policy import Policy
 from instar.core.refresh import Refresh, evolved
@@ -226,6 +227,11 @@ def _table(
         )
         return sketch.job.target.columns
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
+    if _never_filled(work, model):
+        steps = partial(_unasked, way.steps)
+        way = replace(
+            way, always=True, steps=steps, because="the table is empty: it was never built"
+        )
     costs = work.builder.backend(model.format).measure([model.table])
     plan = completed(sketch, work.builder.backend(model.format), costs, work.listener)
     plan = in_model_words(evolved(sketch, plan, policy, way))
@@ -234,6 +240,17 @@ def _table(
     work.plans[model.name] = plan
     target = plan.target if plan.target is not None else sketch.job.target
     return target.columns
+
+
+def _never_filled(work: Modelling, model: Model) -> bool:
+    """The first build failed: there is a table, and nothing in it that could be lost."""
+    known = work.builds.get(model.table)
+    claimed = known is not None and not known.fingerprint
+    return claimed and work.builder.rows(model.table, model.format) == 0
+
+
+def _unasked(steps: Callable[[], tuple[Step, ...]]) -> tuple[Step, ...]:
+    return tuple(replace(s, confirm=None, irreversible=(), reversible=True) for s in steps())
 
 
 def _foreign_rows(work: Modelling, model: Model) -> int:

@@ -28,5 +28,7 @@ def in_model_words(plan: TablePlan) -> TablePlan:
 
 def _spoken(message: str) -> str:
     for key, word in _KEYS.items():
-        message = message.replace(f"the {key} of", f"the {word} of").replace(f"by {key}", f"by {word}")
+        message = message.replace(f"the {key} of", f"the {word} of").replace(
+            f"by {key}", f"by {word}"
+        )
     return message

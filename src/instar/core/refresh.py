@@ -37,6 +37,7 @@ class Refresh:
     steps: Callable[[], tuple[Step, ...]]
     advice: str = ""
     never: str = ""
+    because: str = "the model's strategy is full_refresh"
 
 
 def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> TablePlan:
@@ -44,7 +45,7 @@ def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> Tab
     if sketch.live is None or not (sketch.changes or plan.blocked):
         return plan
     if way.always and not way.never:
-        return _refreshed(sketch, plan, way, "the model's strategy is full_refresh")
+        return _refreshed(sketch, plan, way, way.because)
     reasons = list(dict.fromkeys(_reasons(sketch, plan, policy)))
     if not reasons:
         return plan

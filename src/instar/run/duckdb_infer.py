@@ -106,7 +106,9 @@ class DuckDBInferrer:
 def _nameless(name: str, sql: str) -> CannotInfer:
     row = _ROW.search(sql)
     line = sql.count("\n", 0, row.start() if row else 0) + 1
-    words = f"the fields of '{name}' have no names; say {{'a': …}} or struct_pack(a := …) for row(…)"
+    words = (
+        f"the fields of '{name}' have no names; say {{'a': …}} or struct_pack(a := …) for row(…)"
+    )
     return CannotInfer(words, line)
 
 

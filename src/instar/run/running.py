@@ -92,7 +92,8 @@ class ModelRunner:
 
     def behind(self, name: str, failed: list[str]) -> ModelResult:
         model = self.models.models[name]
-        result = ModelResult(model.table, BEHIND, reason=f"behind {', '.join(failed)}")
+        why = f"behind {', '.join(failed)}" if failed else "not begun: another model failed"
+        result = ModelResult(model.table, BEHIND, reason=why)
         self.store.models.result(self.env, self.run, result)
         return result
 
