@@ -19,7 +19,7 @@ from instar.core.types import Column
 from instar.errors import EngineError
 from instar.run.building import Events, Failpoint, Order
 from instar.run.duckdb_infer import DuckDBInferrer
-from instar.run.duckdb_rows import BATCH, guards, within, written
+from instar.run.duckdb_rows import BATCH, guards, kept_indexes, lost_objects, within, written
 from instar.run.functions import Functions
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
@@ -147,7 +147,13 @@ class DuckDBBuilder:
 
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         name = qualified(target.name)
-        lost = ("rows that the query no longer returns",) if model.incremental else ()
+        lost: tuple[str, ...] = ()
+        lost += ("rows that the query no longer returns",) if model.incremental else ()
+        live = self._backend.inspect([target.name]).get(target.name)
+        kept: tuple[str, ...] = ()
+        if isinstance(live, Table):
+            lost += tuple(lost_objects(live, target))
+            kept = tuple(kept_indexes(live, target))
         return (
             Step(
                 id=f"{target.name}/1",
@@ -159,6 +165,7 @@ class DuckDBBuilder:
                     f"INSERT INTO {name} BY NAME\n{sql}",
                     *guards(model, name),
                     *comments(target, name),
+                    *kept,
                 ),
                 after=target,
                 reversible=False,

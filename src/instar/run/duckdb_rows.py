@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from instar.backends.duckdb.create import table_body
-from instar.backends.duckdb.facts import Facts, facts_of
+from instar.backends.duckdb.facts import Index, facts_of
+from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.types import type_sql
 from instar.backends.relational.create import comments
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.guards import refusal
+from instar.core.schema import Table, Unique
 from instar.run.building import REACH, Order
 from instar.run.keys import far_times, null_keys, twice
 from instar.sources.models import Model
 
 BATCH = "__instar_batch"
+STAYS = "__instar_stays"
 
 
 def within(order: Order) -> str:
@@ -53,21 +56,69 @@ def written(order: Order, rows: str) -> Iterator[str]:
     """`rows` is a query: the batch, or the model's own where nothing else looks at them."""
     name = qualified(order.live.name)
     incremental = order.model.incremental
+    insert = f"INSERT INTO {name} BY NAME{rows}"
     if incremental is None or order.whole:
-        if facts_of(order.live) == Facts() and not order.live.constraints:
-            yield f"CREATE OR REPLACE TABLE {name} {table_body(order.live)}"
-        else:
+        if facts_of(order.live).bound:
             yield f"DELETE FROM {name}"
-        yield from comments(order.live, name)
+            yield insert
+        else:
+            yield from _anew(order.live, insert)
     elif incremental.unique_key:
         yield _merge(order, name)
-        return
-    elif incremental.partition_column:
-        column = quote_double(incremental.partition_column)
-        yield f"DELETE FROM {name} WHERE {column} IN (SELECT {column} FROM {BATCH})"
     else:
-        yield f"DELETE FROM {name} WHERE {within(order)}"
-    yield f"INSERT INTO {name} BY NAME{rows}"
+        column = quote_double(incremental.partition_column or "")
+        by_value = f"{column} IN (SELECT {column} FROM {BATCH})"
+        gone = by_value if incremental.partition_column else within(order)
+        if _unique(order.live) and not facts_of(order.live).bound:
+            yield f"CREATE OR REPLACE TEMP TABLE {STAYS} AS SELECT * FROM {name} WHERE ({gone}) IS NOT TRUE"
+            yield from _anew(
+                order.live, f"INSERT INTO {name} BY NAME SELECT * FROM {STAYS}", insert
+            )
+            yield f"DROP TABLE temp.{STAYS}"
+        else:
+            yield f"DELETE FROM {name} WHERE {gone}"
+            yield insert
+
+
+def _unique(live: Table) -> bool:
+    """DuckDB still sees a key that its own transaction has deleted: such a table is written anew."""
+    keys = live.primary_key or any(isinstance(c, Unique) for c in live.constraints)
+    return bool(keys) or any(index.unique for index in facts_of(live).indexes)
+
+
+def _anew(live: Table, *inserts: str) -> Iterator[str]:
+    """The table, its rows, and what hangs on it."""
+    name, facts = qualified(live.name), facts_of(live)
+    yield f"CREATE OR REPLACE TABLE {name} {table_body(live, dict(facts.collations))}"
+    yield from comments(live, name)
+    yield from inserts
+    yield from kept_indexes(live, live)
+
+
+def kept_indexes(live: Table, target: Table) -> Iterator[str]:
+    """The indexes of a table that its successor can have too."""
+    name, names = qualified(target.name), tuple(c.name for c in target.columns)
+    for index in facts_of(live).indexes:
+        if _fits(index, names):
+            yield index.create(name, names, {})
+
+
+def lost_objects(live: Table, target: Table) -> Iterator[str]:
+    """What hangs on a table and does not go over to its successor, in words."""
+    names = tuple(c.name for c in target.columns)
+    for index in facts_of(live).indexes:
+        if not _fits(index, names):
+            yield f"the index {index.name}"
+    if live.primary_key and live.primary_key != target.primary_key:
+        yield f"the primary key ({', '.join(live.primary_key)})"
+    for constraint in live.constraints:
+        if constraint not in target.constraints:
+            yield f"the constraint {constraint.name}"
+
+
+def _fits(index: Index, names: tuple[str, ...]) -> bool:
+    there = {fold(n) for n in names}
+    return index.expressions is not None and {fold(c) for c in index.columns} <= there
 
 
 def _merge(order: Order, name: str) -> str:
