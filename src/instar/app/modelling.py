@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
 from instar.app.events import Listener
@@ -227,14 +226,12 @@ def _table(
         )
         return sketch.job.target.columns
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
-    if _never_filled(work, model):
-        steps = partial(_unasked, way.steps)
-        way = replace(
-            way, always=True, steps=steps, because="the table is empty: it was never built"
-        )
     costs = work.builder.backend(model.format).measure([model.table])
     plan = completed(sketch, work.builder.backend(model.format), costs, work.listener)
-    plan = in_model_words(evolved(sketch, plan, policy, way))
+    found = evolved(sketch, plan, policy, way)
+    if any(f.code == "F701" for f in found.findings) and _never_filled(work, model):
+        found = evolved(sketch, plan, policy, _unasked(way))
+    plan = in_model_words(found)
     tables = {m.table for m in work.models.models.values()}
     plan = with_readers(plan, work.builder.backend(model.format), tables)
     work.plans[model.name] = plan
@@ -249,8 +246,15 @@ def _never_filled(work: Modelling, model: Model) -> bool:
     return claimed and work.builder.rows(model.table, model.format) == 0
 
 
-def _unasked(steps: Callable[[], tuple[Step, ...]]) -> tuple[Step, ...]:
-    return tuple(replace(s, confirm=None, irreversible=(), reversible=True) for s in steps())
+def _unasked(way: Refresh) -> Refresh:
+    """A refresh that needs no word, because there is nothing to lose."""
+
+    def steps() -> tuple[Step, ...]:
+        found = way.steps()
+        return tuple(replace(s, confirm=None, irreversible=(), reversible=True) for s in found)
+
+    why = "the table is empty: it was never built"
+    return replace(way, always=True, steps=steps, because=why)
 
 
 def _foreign_rows(work: Modelling, model: Model) -> int:
