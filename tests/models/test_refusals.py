@@ -98,3 +98,15 @@ def test_the_words_are_those_of_a_model(world: World, case: tuple[str, str, str,
     world.run()
     world.model("m", f"SELECT 1 AS id, {after}", MERGE + front)
     assert told(world.plan()) == [expected]
+
+
+def test_a_name_that_instar_keeps_for_itself(world: World) -> None:
+    world.model("b__instar_old_1", "SELECT 1 AS id")
+    with pytest.raises(ProjectError) as raised:
+        world.plan()
+    assert raised.value.code == "E166"
+
+
+def test_a_file_that_begins_with_underscores_is_a_model(world: World) -> None:
+    world.model("__m", "SELECT 1 AS id")
+    assert [t.table.name for t in world.plan().tables] == ["__m"]

@@ -214,8 +214,8 @@ FILES: dict[str, CodeDoc] = {
     "E160": CodeDoc(
         "An incremental model does not say how",
         "Exactly one of unique_key, partition_column and event_time_column is needed, and the query must"
-        " return the columns that it names.",
-        "Name the column, or return it from the query.",
+        " return the columns that it names. An event time is a DATE or a TIMESTAMP; a DATE has no hours.",
+        "Name the column, or return it from the query; cast an event time there.",
     ),
     "E161": CodeDoc(
         "Not available here",
@@ -241,5 +241,10 @@ FILES: dict[str, CodeDoc] = {
         "There are no models",
         "The command is about models, and there is no file under models/.",
         "Write one, such as models/daily.sql with a SELECT in it.",
+    ),
+    "E166": CodeDoc(
+        "A model has a name that Instar keeps for itself",
+        "Names with __instar_ are those of copies that rewrites put aside, and `instar cleanup` drops them.",
+        "Rename the model.",
     ),
 }

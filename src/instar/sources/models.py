@@ -21,6 +21,7 @@ from instar.sources.rings import RING_HINT, ring, ring_words
 from instar.sources.yamlfile import SourceFile
 
 FOLDER = "models"
+KEPT_FOR_INSTAR = "__instar_"
 
 Materialization = Literal["view", "table", "incremental"]
 
@@ -133,7 +134,10 @@ def model_files(root: Path) -> list[Path]:
         for path in folder.rglob("*")
         if path.suffix in (".sql", ".py")
         and path.is_file()
-        and not any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
+        and not any(
+            part.startswith(".") or part in ("__pycache__", "__init__.py")
+            for part in path.relative_to(folder).parts
+        )
     )
 
 
@@ -162,6 +166,13 @@ class _Loader:
     def add(self, path: Path) -> None:
         file = SourceFile.read(path, self.root)
         name = path.stem
+        if KEPT_FOR_INSTAR in name.casefold():
+            raise ProjectError(
+                "E166",
+                f"the name '{name}' holds {KEPT_FOR_INSTAR}, which marks tables that Instar keeps",
+                hint="Rename the model: `instar cleanup` would take its table for an old copy.",
+                where=file.location(1, 1),
+            )
         twin = self._folded.get(name.casefold())
         if twin is not None:
             same = twin.name == name
