@@ -106,3 +106,17 @@ def test_what_reads_a_model_that_is_done_again(world: World) -> None:
     world.model("c", "SELECT id FROM src")
     world.run(resume=True)
     assert world.sql("SELECT id FROM b") == [(2,)]
+
+
+def test_a_first_build_of_very_many_intervals(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.sql(
+        "CREATE TABLE src AS SELECT i AS id, TIMESTAMP '2020-01-01' + to_hours(i::INTEGER) AS ts"
+        " FROM range(12000) AS t(i)",
+        "SELECT 1",
+    )
+    world.model("m", "SELECT id, ts FROM src", EVENTS.replace("day", "hour"))
+    cut_off(world, monkeypatch, "build:committed")
+    assert world.run(resume=True).ok
+    assert world.sql("SELECT count(*) FROM m") == [(12000,)]

@@ -51,6 +51,11 @@ class IntervalLog:
         done, whole = log.intervals(self.env, model.table), log.whole(self.env, model.table)
         return pending(span, granularity, done, whole)
 
+    def nothing(self, model: Model) -> bool:
+        """No interval of the model is known to be done."""
+        log = self.store.models
+        return not log.intervals(self.env, model.table) and log.whole(self.env, model.table) is None
+
     def done(self, model: Model, interval: Interval, span: Span) -> None:
         done = as_done([interval], span[1])
         self.store.models.intervals_done(self.env, model.table, done, self.run)

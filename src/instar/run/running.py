@@ -216,6 +216,8 @@ class ModelRunner:
         if not whole and self.builder.rows(model.table, model.format) == 0:
             whole = not self.options.start
             self._log.forget(model)
+        elif not whole and self._first_was_cut_off(model):
+            whole = not self.options.start
         if whole:
             rows = self._order(model, live, inputs, whole=True)
             self._log.whole(model, self.queries[model.name])
@@ -224,6 +226,11 @@ class ModelRunner:
         if model.incremental.event_time_column is None:
             return self._order(model, live, inputs, whole=False)
         return self._intervals(model, live, inputs)
+
+    def _first_was_cut_off(self, model: Model) -> bool:
+        """There are rows by event time, and nothing of them was written down: all are built once more."""
+        timed = model.incremental is not None and model.incremental.event_time_column
+        return bool(timed) and model.table not in self._builds and self._log.nothing(model)
 
     def _order(
         self,
