@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from instar.core.schema import TableName
 from instar.run.building import Builder
-from instar.run.functions import Functions
+from instar.run.functions import Calls, Functions
 from instar.sources.models import Model, Models
+from instar.sources.models_words import calls
 from instar.state.models import Build
 
 
@@ -30,11 +31,12 @@ class Inputs:
     builds: Mapping[TableName, Build]
     _versions: dict[TableName, str | None] = field(default_factory=dict)
     _restless: dict[str, bool] = field(default_factory=dict)
+    _called: dict[str, Calls] = field(default_factory=dict)
     _functions: Functions | None = None
 
     def of(self, model: Model) -> dict[str, str | None]:
         """Each with its version; a view stands for what it reads. None: nothing tells."""
-        found: dict[str, str | None] = dict(self._known_functions().written(model.query.calls))
+        found: dict[str, str | None] = dict(self._known_functions().written(self._calls(model)))
         for target in self.models.upstream(model.name):
             parent = self.models.models.get(target.name) if target.kind == "model" else None
             if parent is None:
@@ -58,12 +60,20 @@ class Inputs:
         known = self._restless.get(model.name)
         if known is None:
             own = model.python or model.query.unseen
-            own = own or self._known_functions().move(model.query.calls)
+            own = own or self._known_functions().move(self._calls(model))
             parents = (self.models.models[p] for p in self.models.parents(model.name))
             views = (p for p in parents if p.materialization == "view")
             known = own or any(self.restless(view) for view in views)
             self._restless[model.name] = known
         return known
+
+    def _calls(self, model: Model) -> Calls:
+        if model.python:
+            return frozenset()
+        if model.name not in self._called:
+            dialect = self._known_functions().dialect
+            self._called[model.name] = calls(model.query.canonical, dialect)
+        return self._called[model.name]
 
     def _version(self, table: TableName) -> str | None:
         if table not in self._versions:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from instar.sources.models_words import calls, squeezed
+from instar.sources.models_words import squeezed
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -40,8 +40,7 @@ class Read:
 class Query:
     """A parsed query. `star`: its output has a star, so only the engine knows the names.
 
-    `unseen`: it reads files or functions, whose changes no table tells. `calls`: the functions that it
-    calls, each with the number of its arguments.
+    `unseen`: it reads files or functions, whose changes no table tells.
     """
 
     reads: tuple[Read, ...]
@@ -49,7 +48,6 @@ class Query:
     star: bool
     canonical: str
     unseen: bool = False
-    calls: frozenset[tuple[str, int]] = frozenset()
 
 
 class BadQuery(ValueError):
@@ -73,8 +71,7 @@ def parse_query(text: str, dialect: str) -> Query:
             _place_of(tree, twice),
             "Give one of them another name with AS.",
         )
-    words = squeezed(text, dialect)
-    return Query(reads, outputs, star, words, _unseen(tree, text), calls(text, dialect))
+    return Query(reads, outputs, star, squeezed(text, dialect), _unseen(tree, text))
 
 
 def _count(names: tuple[str, ...], name: str) -> int:

@@ -24,6 +24,9 @@ BARE = frozenset(
 )
 """Functions that are called without parentheses."""
 
+_ODD = re.compile(r"[$\\]|/\*")
+"""Where a string may end elsewhere than at its quote, or a comment hold another: only tokens tell."""
+_PLAIN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`)|(?:--[^\n]*|\s+)+""")
 _BLANK = re.compile(r"(?:--[^\n]*|/\*.*?\*/|\s+)*", re.DOTALL)
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
@@ -41,15 +44,22 @@ def tokens(text: str, dialect: str) -> list[Any]:
 
 def squeezed(text: str, dialect: str) -> str:
     """The text without what does not matter: comments and layout, but not those inside a string."""
+    if not _ODD.search(text):
+        told = _PLAIN.sub(lambda m: m[1] if m[1] is not None else " ", text)
+        return told.strip().rstrip("; ")
+    return _by_tokens(text, tokens(text, dialect)).strip().rstrip("; ")
+
+
+def _by_tokens(text: str, found: list[Any]) -> str:
     told: list[str] = []
     end = 0
-    for token in tokens(text, dialect):
+    for token in found:
         between = text[end : token.start]
         blank = _BLANK.fullmatch(between)
         told.append(" " if between and blank else between)
         told.append(text[token.start : token.end + 1])
         end = token.end + 1
-    return "".join(told).strip().rstrip("; ")
+    return "".join(told)
 
 
 def calls(text: str, dialect: str) -> frozenset[tuple[str, int]]:
