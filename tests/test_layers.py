@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"run", "dynamic", "replication"},
     {"apply"},
     {"sources", "backends"},
-    {"spark", "state"},
+    {"spark", "state", "dialects"},
     {"core"},
     {"errors", "codes"},
 ]

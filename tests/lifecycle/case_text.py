@@ -6,7 +6,9 @@ A file begins with a sentence. Then come parts, each after a line `--- name`:
     wanted       the manifest that is applied                allow        drop, rewrite (one line)
     steps        an engine, and the rung of each step        rows after   the rows in the end
     blocked      the findings that stand in the way, with the rows they show (instead of the two before)
-    engines      where it runs; duckdb, postgres and dsql when not said
+    blocked there    the same, on one engine alone
+    not kept     an engine that cannot hold rows to it, and the code of the warning that says so: nothing happens
+    engines      where it runs; all when not said
 
 A row is written as SQL literals with bars between them. On DSQL a table of a case has the key `id` where the
 case gives it none: a table without a key is never copied there.
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "cases"
-EVERYWHERE = ("duckdb", "postgres", "dsql")
+EVERYWHERE = ("duckdb", "postgres", "dsql", "delta", "iceberg", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,17 @@ class Case:
         return self.lines("engines") or list(EVERYWHERE)
 
     def steps(self, engine: str) -> list[str]:
-        said = (line.split(": ") for line in self.lines("steps"))
-        return next(rungs.split() for name, rungs in said if name == engine)
+        said = self.there("steps", engine)
+        return [] if said == "nothing" else said.split()
+
+    def blocked(self, engine: str) -> list[str]:
+        there = self.there("blocked there", engine)
+        return [there] if there else self.lines("blocked")
+
+    def there(self, part: str, engine: str) -> str:
+        """What a part says of one engine; nothing where it does not name it."""
+        said = (line.split(": ", 1) for line in self.lines(part))
+        return next((words for name, words in said if name == engine), "")
 
     def lines(self, part: str) -> list[str]:
         return [line.strip() for line in self.parts.get(part, "").splitlines() if line.strip()]

@@ -10,6 +10,7 @@ from typing import Any
 
 from instar.core.schema import TableName
 from instar.core.types import Column
+from instar.dialects import reading
 from instar.errors import UsageError
 from instar.sources.models import Models, Target
 from instar.sources.models_sql import Read
@@ -60,7 +61,7 @@ def query_lineage(
 
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
-        tree = sqlglot.parse_one(text, read=dialect)
+        tree = sqlglot.parse_one(text, read=reading(dialect))
         tables = _stand_ins(tree, reads)
         schema: dict[str, object] = {
             mark: {c.name.casefold(): "text" for c in shapes.get(name, ())} or {"?": "text"}

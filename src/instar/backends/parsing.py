@@ -8,6 +8,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from instar.dialects import reading
+
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
@@ -18,7 +20,7 @@ class BadExpression(ValueError):
 def one_expression(sql: str, dialect: str) -> exp.Expression:
     """The tree, as it stands in `SELECT <sql>`: places in it count from there."""
     try:
-        trees = sqlglot.parse(f"SELECT {sql}", dialect=dialect)
+        trees = sqlglot.parse(f"SELECT {sql}", dialect=reading(dialect))
     except SqlglotError as error:
         raise BadExpression(str(error).splitlines()[0]) from error
     select = trees[0] if len(trees) == 1 else None

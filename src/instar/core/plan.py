@@ -33,11 +33,20 @@ class Rung(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What a backend does for one change: the rung, why no cheaper one, what cannot be undone."""
+    """What a backend does for one change: the rung, why no cheaper one, what cannot be undone.
+
+    `in_place`: what cannot be undone unless the table is rewritten anyway, for the sake of another change.
+    """
 
     rung: Rung
     why: str = ""
     irreversible: tuple[str, ...] = ()
+    in_place: tuple[str, ...] = ()
+
+    def lasting(self, rung: Rung) -> tuple[str, ...]:
+        """What cannot be undone when the table takes this rung."""
+        rewritten = rung.height >= Rung.REWRITE.height
+        return self.irreversible if rewritten else self.irreversible + self.in_place
 
 
 @dataclass(frozen=True, slots=True)

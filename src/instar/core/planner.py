@@ -103,7 +103,7 @@ def draft(
     projection = project(live, target, accepted, wanted, rules.fold) if live else ()
     job = Job(live, target, accepted, projection, wanted, rung, why)
     proofs = proofs_for(accepted, wanted, rules.fold) if live else ()
-    lost = tuple(dict.fromkeys(note for c in able for note in c.irreversible))
+    lost = tuple(dict.fromkeys(note for c in able for note in c.lasting(rung)))
     return Draft(wanted, live, classified, said, job, proofs, lost, tracked)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from instar.dialects import reading
+
 _WEEKDAYS = frozenset(("dow", "dayofweek", "weekday"))
 
 
@@ -48,7 +50,7 @@ def difference(sql: str, dialect: str) -> str | None:
     from sqlglot.errors import SqlglotError
 
     try:
-        tree = sqlglot.parse_one(sql, read=dialect)
+        tree = sqlglot.parse_one(sql, read=reading(dialect))
     except SqlglotError:
         return None
     for node in tree.find_all(exp.Func):

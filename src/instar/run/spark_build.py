@@ -12,6 +12,7 @@ from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.expressions import CHANGING, CLOCK
 from instar.backends.spark.schemas import schema_json
 from instar.backends.spark.types import columns_from_json, spark_type
+from instar.backends.spark.views import views_in
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.guards import MEND_KEY
 from instar.core.plan import Rung, Step
@@ -341,17 +342,8 @@ class SparkBuilder:
         del run
 
     def views(self, schema: str) -> Mapping[TableName, str]:
-        place = self.place(TableName(schema, "x"), "delta").rsplit(".", 1)[0]
-        found: dict[TableName, str] = {}
-        try:
-            for row in self._handle.run(f"SHOW VIEWS IN {place}"):
-                if not row["isTemporary"]:
-                    name = TableName(schema, str(row["viewName"]))
-                    text = self._handle.run(f"SHOW CREATE TABLE {self.place(name, 'delta')}")
-                    found[name] = str(text[0][0])
-        except EngineError:
-            return found
-        return found
+        found = views_in(self._handle, self._handle.delta_catalog, schema)
+        return {view.name: view.sql for view in found}
 
     def interrupt(self) -> None:
         self._handle.interrupt()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from instar.core.types import Column, Type
+from instar.dialects import reading
 from instar.errors import Location, ProjectError
 from instar.run.dialects import difference
 from instar.run.inferring import Inferrer
@@ -51,13 +52,13 @@ def _readings(sql: str, own: str, known: Mapping[str, str]) -> Iterator[tuple[st
     replaced = {name.casefold(): text for name, text in known.items()}
     for dialect in (own, *_OTHERS.get(own, ())):
         try:
-            tree = sqlglot.parse_one(sql, read=dialect)
+            tree = sqlglot.parse_one(sql, read=reading(dialect))
         except SqlglotError:
             continue
         used = [c for c in tree.find_all(exp.Column) if not c.table]
         hits = [c for c in used if c.name.casefold() in replaced]
         for column in hits:
-            value = sqlglot.parse_one(f"({replaced[column.name.casefold()]})", read=own)
+            value = sqlglot.parse_one(f"({replaced[column.name.casefold()]})", read=reading(own))
             tree = value if column is tree else tree
             if column is not tree:
                 column.replace(value)

@@ -6,6 +6,8 @@ import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from instar.dialects import reading
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -36,7 +38,7 @@ def check_expression(text: str, dialect: str) -> str | None:
         raise BadExpression("the expression is empty")
     try:
         _refuse_tokens(text, dialect)
-        parsed = sqlglot.parse_one(text, read=dialect)
+        parsed = sqlglot.parse_one(text, read=reading(dialect))
     except (ParseError, TokenError) as error:
         raise BadExpression(f"not one SQL expression: {_reason(error)}") from None
     except SqlglotError as error:
@@ -50,7 +52,7 @@ def _refuse_tokens(text: str, dialect: str) -> None:
     """What would break out of the parentheses that the expression is put into."""
     import sqlglot
 
-    for token in sqlglot.tokenize(text, read=dialect):
+    for token in sqlglot.tokenize(text, read=reading(dialect)):
         if token.token_type is sqlglot.TokenType.SEMICOLON:
             raise BadExpression("one expression without a semicolon is expected")
         if token.comments:

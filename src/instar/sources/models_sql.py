@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from instar.dialects import reading
 from instar.sources.models_words import squeezed
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def parsed(text: str, dialect: str) -> exp.Query:
 
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
-        found = [t for t in sqlglot.parse(text, read=dialect) if t is not None]
+        found = [t for t in sqlglot.parse(text, read=reading(dialect)) if t is not None]
     except ParseError as error:
         raise _unparsable(error, text) from None
     except TokenError as error:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from instar.dialects import reading
+
 SAMPLE = "tablesample"
 """Stands among the calls of a query that takes some of the rows by chance."""
 
@@ -37,7 +39,7 @@ def tokens(text: str, dialect: str) -> list[Any]:
     from sqlglot.errors import SqlglotError
 
     try:
-        return list(sqlglot.tokenize(text, read=dialect))
+        return list(sqlglot.tokenize(text, read=reading(dialect)))
     except SqlglotError:
         return []
 

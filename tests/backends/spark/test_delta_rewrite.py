@@ -102,6 +102,27 @@ def test_everything_at_once_and_everything_kept(bench: Bench) -> None:
             bench.sql(f"INSERT INTO {{s}}.all ({bad})")
 
 
+def test_a_limit_of_text_that_changes_beside_a_rewrite_is_kept(bench: Bench) -> None:
+    """Given by the frame's schema alone it breaks Spark's plan."""
+    old = columns(id="int", n="string", wider="varchar(5)", made="int")
+    bench.apply(Table(bench.name("limits"), old))
+    bench.sql("INSERT INTO {s}.limits VALUES (1, '7', 'ab', 12)")
+    new = columns(id="int", n="int", wider="varchar(8)", made="varchar(4)")
+    bench.apply(Table(bench.name("limits"), new))
+    assert bench.rows("limits") == [(1, 7, "ab", "12")]
+
+
+def test_a_plain_table_is_rewritten_as_a_plain_table(bench: Bench) -> None:
+    """One made by others, without column mapping: its protocol stays as it is."""
+    bench.sql("CREATE TABLE {s}.plain (id INT, a INT, b INT, gone INT) USING delta")
+    bench.sql("INSERT INTO {s}.plain VALUES (1, 2, 3, 4)")
+    before = bench.live("plain").extras.get("features")
+    wish = Table(bench.name("plain"), columns(id="bigint", c="int", b="string"))
+    bench.apply(hinted(wish, c=Hint(renamed_from="a")))
+    assert bench.rows("plain") == [(1, 2, "3")]
+    assert bench.live("plain").extras.get("features") == before
+
+
 def test_values_that_would_be_lost_block_the_plan_with_their_rows(bench: Bench) -> None:
     bench.apply(
         Table(

@@ -191,3 +191,17 @@ def test_the_rung_of_each_cell(change: dict[str, str | None], live: Table, rung:
     sketch = draft(Wanted(Table(NAME, wish, partition_by=parts)), live, RULES, FREE)
     assert sketch.job.rung is rung
     assert sketch.job.why or rung is Rung.METADATA
+
+
+def test_a_rewrite_switches_on_nothing_that_only_changes_in_place_need() -> None:
+    """The table is written anew: what mapping and widening are for happens on the way."""
+    live = Table(NAME, columns(a="int", b="int", gone="int"), "delta")
+    widened = draft(Wanted(Table(NAME, columns(a="bigint", b="int"))), live, RULES, FREE)
+    assert {n.partition(" is ")[0] for n in widened.irreversible} == {
+        "type widening",
+        "column mapping",
+    }
+    text = hinted(Table(NAME, columns(a="bigint", b="string")))
+    rewritten = draft(text, live, RULES, FREE)
+    assert (rewritten.job.rung, rewritten.irreversible) == (Rung.REWRITE, ())
+    assert [s.kind for s in RULES.steps(rewritten.job)] == ["rewrite"]

@@ -26,7 +26,7 @@ def ice(spark: SparkHandle) -> Lake:
     lake = Lake(IcebergBackend(spark), "ice_rewrite")
     spark.run("CREATE NAMESPACE IF NOT EXISTS ice.ice_rewrite")
     for row in spark.run("SHOW TABLES IN ice.ice_rewrite"):
-        spark.run(f"DROP TABLE ice.ice_rewrite.{row['tableName']}")
+        spark.run(f"DROP TABLE ice.ice_rewrite.`{row['tableName']}`")
     return lake
 
 
@@ -293,3 +293,9 @@ def test_it_goes_on_after_a_crash_between_the_names_with_rows_written_before(
         assert ice.backend.outcome(plan.steps[1], plan.live, {}) is Outcome.NOT_DONE
     ice.run(plan.steps[1])
     assert ice.rows("crash_late") == [(1, "10"), (2, None), (3, "30")]
+
+
+def test_a_name_with_a_dot_is_looked_up_afresh_after_the_swap(ice: Lake) -> None:
+    """The catalog's cache does not forget the metadata tables of such a name by itself."""
+    ice.migrate(numbers(ice, "dot.ted"))
+    assert ice.rows("dot.ted") == [(1, "10"), (2, None)]

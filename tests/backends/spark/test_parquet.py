@@ -23,6 +23,7 @@ SCHEMA = "pq_tests"
 @pytest.fixture(scope="module")
 def pq(spark: SparkHandle) -> Lake:
     spark.run(f"DROP SCHEMA IF EXISTS spark_catalog.{SCHEMA} CASCADE")
+    spark.run(f"CREATE SCHEMA spark_catalog.{SCHEMA}")
     return Lake(ParquetBackend(spark), SCHEMA)
 
 
@@ -356,6 +357,16 @@ def test_a_managed_table_is_copied_and_becomes_external(pq: Lake) -> None:
     assert rungs(plan) == ["rewrite", "rewrite"]
     assert pq.rows("managed") == [(1, 10)]
     assert pq.live("managed").extras["external"] == "yes"
+
+
+def test_buckets_are_not_lost_without_a_word(pq: Lake) -> None:
+    pq.sql(
+        f"CREATE TABLE {pq.full('bucketed')} (id int, x int) USING parquet"
+        " CLUSTERED BY (id) INTO 2 BUCKETS"
+    )
+    plan = pq.plan(pq.table("bucketed", col("id", "int"), col("x", "string")))
+    (said,) = [f.message for f in plan.findings if f.severity.value == "error"]
+    assert "lose the buckets of the table (id into 2)" in said
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from backends.spark.helpers import columns
 from instar.backends.spark.checksum import checksum_select
+from instar.backends.spark.expressions import canonical
 from instar.backends.spark.lossy import LOSSY
 from instar.backends.spark.schemas import schema_json
 from instar.backends.spark.types import columns_from_json, from_spark, spark_type
@@ -216,6 +217,29 @@ def test_nested_values_are_rebuilt_by_name_and_keys_never_merge(spark: SparkHand
         "map('1', 'x', '01', 'y')", None, from_spark("map<int, string>")
     )
     assert spark.run(f"SELECT {quiet} AS m")[0]["m"] is None
+
+
+TEXTS = [
+    "'it''s'",
+    "'it' 's'",
+    r"'it\'s'",
+    "\"it''s\"",
+    '"a""b"',
+    "'a\"\"b'",
+    "''''",
+    "''",
+    r"'a\\b'",
+    r"r'a\b'",
+    r"'x''y\tz'",
+    "concat('it''s', ' so')",
+]
+
+
+@pytest.mark.spark
+def test_a_text_in_an_expression_is_read_as_the_engine_reads_it(spark: SparkHandle) -> None:
+    pairs = ", ".join(f"{text}, {canonical(text)}" for text in TEXTS)
+    said = list(spark.run(f"SELECT {pairs}")[0])
+    assert said[::2] == said[1::2]
 
 
 DIFFERENT = [

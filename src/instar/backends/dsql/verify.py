@@ -35,6 +35,7 @@ class DsqlVerifier(Verifier):
     """The digest of the source is made of the same snapshots in which its chunks were compared."""
 
     chunk: int = CHUNK
+    largest: int = CHUNK
     digest: Digest = field(default_factory=Digest)
 
     def _seen(self, low: Place | None, high: Place | None) -> None:

@@ -6,6 +6,7 @@ others must be the same. A chunk that differs is split until the keys are found.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,6 +44,8 @@ class Verifier:
     session: Session
     recipe: Recipe
     chunk: int = 50_000
+    largest: int = 1_000_000
+    """Chunks grow while they are quick: large ones are worth parallel workers to the engine."""
 
     def all_rows(self) -> None:
         """The whole table at once, inside a transaction that keeps writers out."""
@@ -54,10 +57,11 @@ class Verifier:
     def by_chunks(self, context: RunContext) -> None:
         keyset = Keyset(qualified(self.recipe.table), self.recipe.key)
         place: Place | None = None
-        done, going = 0, True
+        done, going, size = 0, True, self.chunk
         while going:
+            since = time.monotonic()
             with self.session.transaction(snapshot=True):
-                end = keyset.end_of_batch(self.session, place, self.chunk)
+                end = keyset.end_of_batch(self.session, place, size)
                 going = end is not None
                 rows, same = self._compare(place, end)
                 self._seen(place, end)
@@ -66,6 +70,9 @@ class Verifier:
                 if not same:
                     raise _differs(self.recipe, ", ".join(self._split(place, end)))
             place, done = end, done + rows
+            size = Keyset.adapted(
+                size, time.monotonic() - since, self.session.patience, self.largest
+            )
             context.progress(f"verify {self.recipe.table}", done, None)
 
     def _seen(self, low: Place | None, high: Place | None) -> None:

@@ -10,6 +10,7 @@ from instar.backends.spark.catalog import entries, in_schema
 from instar.backends.spark.expressions import expression_findings
 from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.prove import Prover
+from instar.backends.spark.views import broken_views
 from instar.backends.sql import qualified
 from instar.core.checks import Proof, ProofResult
 from instar.core.findings import Finding
@@ -89,6 +90,9 @@ class SparkBackend(Backend):
         """One statement of a step; formats mark their commits with the step's id here."""
         del step
         self.handle.run(statement)
+
+    def broken_views(self, target: Table) -> Mapping[TableName, str]:
+        return broken_views(self.handle, target, self.catalog)
 
     def interrupt(self) -> None:
         self.handle.interrupt()

@@ -7,6 +7,7 @@ import json
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from instar.backends.base import NotATable, Outcome, RunContext
 from instar.backends.spark.base import SparkBackend, entries
@@ -16,6 +17,7 @@ from instar.backends.spark.delta_log import read_logs
 from instar.backends.spark.delta_rewrite import VERSION, shape
 from instar.backends.spark.delta_rules import DeltaRules
 from instar.backends.spark.types import columns_from_json
+from instar.backends.sql import quote_backtick
 from instar.core.plan import Cost, Step
 from instar.core.schema import Table, TableName
 from instar.errors import EngineError, VerificationFailed
@@ -151,7 +153,8 @@ class DeltaBackend(SparkBackend):
 
         schema = StructType.fromJson(json.loads(step.data["schema"]))
         with self.handle.errors():
-            rows = self.handle.session.sql(step.sql[0]).to(schema)
+            rows = self.handle.session.sql(step.sql[0])
+            rows = rows.select(*(_described(f) for f in schema.fields)).to(schema)
             writer = rows.write.format("delta").mode("overwrite")
             writer = writer.option("overwriteSchema", "true").option("userMetadata", mark)
             if columns := json.loads(step.data["partition_by"]):
@@ -189,6 +192,14 @@ class DeltaBackend(SparkBackend):
 
 def _mark(memo: Mapping[str, str], step: Step, number: int) -> str:
     return f"instar {step.id} {memo['mark']} {number}"
+
+
+def _described(field: Any) -> Any:
+    """A column with its metadata: where `to` alone brings a text's limit, Spark's optimizer breaks the plan."""
+    from pyspark.sql.functions import col
+
+    column = col(quote_backtick(field.name))
+    return column.alias(field.name, metadata=field.metadata) if field.metadata else column
 
 
 def _never_quiet(step: Step, attempts: int) -> EngineError:

@@ -167,14 +167,14 @@ class Judge:
             return Capability(Rung.REWRITE, "keys of a map may become one")
         if limited := self._limited(path, "a dropped field"):
             return limited
-        return Capability(Rung.METADATA, irreversible=self._mapping() + self._feed())
+        return Capability(Rung.METADATA, irreversible=self._feed(), in_place=self._mapping())
 
     def _modify(self, change: ModifyColumn) -> Capability:
         found = [self._modification(change, m) for m in change.modifications]
         rung = max((c.rung for c in found), key=lambda r: r.height)
         why = "; ".join(dict.fromkeys(c.why for c in found if c.rung is rung and c.why))
         notes = tuple(dict.fromkeys(n for c in found for n in c.irreversible))
-        return Capability(rung, why, notes)
+        return Capability(rung, why, notes, tuple(n for c in found for n in c.in_place))
 
     def _modification(self, change: ModifyColumn, modification: Modification) -> Capability:
         path = change.path
@@ -184,7 +184,9 @@ class Judge:
                     return blocked
                 if limited := self._limited(change.old_path, "a renamed field"):
                     return limited
-                return Capability(Rung.METADATA, irreversible=self._mapping() + self._feed())
+                odd = _NEEDS_MAPPING & set(path[-1])
+                notes = self._feed() + (self._mapping() if odd else ())
+                return Capability(Rung.METADATA, irreversible=notes, in_place=self._mapping())
             case TypeChange(old, new):
                 return self._type(change, old, new)
             case Nullability(_, nullable):
@@ -220,7 +222,7 @@ class Judge:
             )
         if widens(old, new):
             upgrade = () if self._says(WIDENING, "true") else (_WIDENING_NOTE,)
-            return Capability(Rung.METADATA, irreversible=notes + upgrade + self._feed())
+            return Capability(Rung.METADATA, "", notes + self._feed(), upgrade)
         if old == Float(32) and new == Float(64):
             why = f"after a {words} by metadata, queries skip rows of old files"
             return Capability(Rung.REWRITE, why)

@@ -123,8 +123,7 @@ class Script:
         wanted = self._upgrades()
         if not wanted:
             return
-        judge = Judge(self.live, self.job.wanted)
-        notes = [n for c in self.job.changes for n in judge.capability(c).irreversible]
+        notes = self._lasting()
         words = ", ".join(key.removeprefix("delta.") for key in wanted)
         self.step(
             "upgrade",
@@ -137,8 +136,7 @@ class Script:
         )
 
     def _upgrades(self) -> dict[str, str]:
-        judge = Judge(self.live, self.job.wanted)
-        notes = " ".join(n for c in self.job.changes for n in judge.capability(c).irreversible)
+        notes = " ".join(self._lasting())
         known = self.live.extras.get("features", "").split(",")
         found: dict[str, str] = {}
         if "column mapping is switched on" in notes:
@@ -151,6 +149,10 @@ class Script:
             if feature not in known:
                 found[f"delta.feature.{feature}"] = "supported"
         return found
+
+    def _lasting(self) -> list[str]:
+        judge = Judge(self.live, self.job.wanted)
+        return [n for c in self.job.changes for n in judge.capability(c).lasting(self.job.rung)]
 
     # --- constraints that are in the way ---
 

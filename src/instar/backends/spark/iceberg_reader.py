@@ -17,6 +17,7 @@ from instar.spark import SparkHandle
 from instar.spark.failures import SparkSqlError
 
 _BATCH = 50
+_LOG = "metadata_log_entries"
 _VERSION = re.compile(r"v?(\d+)[^/]*$")
 _GZIP = b"\x1f\x8b"
 
@@ -53,11 +54,14 @@ class MetadataReader:
 
     def _newest(self, names: Sequence[TableName]) -> dict[TableName, str]:
         for name in names:
-            # Another session's commits are hidden for a while by the catalog's cache.
-            self.handle.run(f"REFRESH TABLE {full_name(self.catalog, name)}")
+            # Another session's commits are hidden for a while by the catalog's cache; of a name with a
+            # dot it does not know which metadata tables to forget.
+            full = full_name(self.catalog, name)
+            self.handle.run(f"REFRESH TABLE {full}")
+            if "." in name.name:
+                self.handle.run(f"REFRESH TABLE {full}.{_LOG}")
         queries = (
-            f"SELECT {at} AS n, timestamp, file FROM"
-            f" {full_name(self.catalog, name)}.metadata_log_entries"
+            f"SELECT {at} AS n, timestamp, file FROM {full_name(self.catalog, name)}.{_LOG}"
             for at, name in enumerate(names)
         )
         rows = self.handle.run(" UNION ALL ".join(queries))

@@ -14,7 +14,7 @@ from instar.backends.spark.aside import NEXT_OLD, is_own
 from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.catalog import entries
 from instar.backends.spark.keepers import ParquetKeeper
-from instar.backends.spark.parquet_capability import EXISTS, EXTERNAL, NEVER_OVERLAY
+from instar.backends.spark.parquet_capability import BUCKETS, EXISTS, EXTERNAL, NEVER_OVERLAY
 from instar.backends.spark.parquet_files import FileReader
 from instar.backends.spark.parquet_normalize import DECLARED, partitions_first
 from instar.backends.spark.parquet_recreate import REFUSED
@@ -161,6 +161,7 @@ class ParquetBackend(SparkBackend):
             NEVER_OVERLAY: properties.get(REFUSED, ""),
             NEXT_OLD: str(next_old),
             DECLARED: "yes" if declared or not partitions else "no",
+            BUCKETS: _buckets(said),
         }
         return Table(
             name,
@@ -180,6 +181,11 @@ class ParquetBackend(SparkBackend):
         row = self.handle.run(f"DESCRIBE EXTENDED {self.place(name)} AS JSON")[0]
         said: dict[str, Any] = json.loads(row[0])
         return said
+
+
+def _buckets(said: Mapping[str, Any]) -> str:
+    columns = said.get("bucket_columns") or ()
+    return f"{', '.join(columns)} into {said.get('num_buckets')}" if columns else ""
 
 
 def _in_order(

@@ -41,6 +41,8 @@ WRITERS = (
 EXTERNAL, EXISTS, NEVER_OVERLAY = "external", "exists_defaults", "never_overlay"
 """In a live table's extras: its files outlive its definition; columns whose old rows read a default that is
 kept in the catalog alone; an earlier run found files that must not be read so."""
+BUCKETS = "buckets"
+"""In a live table's extras: by which columns its files are bucketed, and into how many."""
 
 
 def rewrite(why: str) -> Capability:
@@ -49,6 +51,16 @@ def rewrite(why: str) -> Capability:
 
 def capability(change: Change, live: Table, wanted: Wanted, fold: Fold) -> Capability:
     """The cheapest rung; `wanted` has been normalized."""
+    found = _cheapest(change, live, wanted, fold)
+    buckets = live.extras.get(BUCKETS)
+    if buckets and found.rung in (Rung.OVERLAY, Rung.REWRITE):
+        return Capability(
+            Rung.NEVER, f"a new definition would lose the buckets of the table ({buckets})"
+        )
+    return found
+
+
+def _cheapest(change: Change, live: Table, wanted: Wanted, fold: Fold) -> Capability:
     path: Path = getattr(change, "path", ())
     if in_map_key(wanted.table.columns, path, fold) or in_map_key(live.columns, path, fold):
         return rewrite(f"a map's key is not read under another definition: '{path_text(path)}'")
@@ -112,7 +124,7 @@ def _add(change: AddColumn, live: Table, wanted: Wanted, fold: Fold) -> Capabili
 
 _LITERAL = (
     exp.Literal,
-    # How the parser sees a doubled quote inside a text.
+    # Two texts in a row.
     exp.Concat,
     exp.Neg,
     exp.Boolean,

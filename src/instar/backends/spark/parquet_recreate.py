@@ -8,7 +8,7 @@ from types import MappingProxyType
 from instar.backends.spark import parquet_ddl as ddl
 from instar.backends.spark.aside import COPY_OF, aside_name, kept_name
 from instar.backends.spark.checksum import carried_checksum
-from instar.backends.spark.parquet_capability import WRITERS
+from instar.backends.spark.parquet_capability import EXTERNAL, WRITERS
 from instar.backends.spark.statements import full_name, rename_table
 from instar.backends.spark.values import SparkValues
 from instar.backends.values import ValueWriter
@@ -41,7 +41,7 @@ def rewrite_steps(catalog: str, job: Job) -> list[Step]:
         "",
         "copy",
         Rung.REWRITE,
-        f"copy {live.name} aside in its new shape, and compare ({WRITERS})",
+        f"copy {live.name} aside in its new shape, into a folder of its own, and compare ({WRITERS})",
         (made.at(f"{live.extras.get('location', '')}__instar"), insert),
         live,
         data=MappingProxyType(data),
@@ -95,7 +95,8 @@ def _swap(
         sql.append(f"DROP TABLE {full_name(catalog, kept)}")
         confirm = None
     else:
-        title = f"keep the old table as {kept}, put the copy in its place"
+        was = "; the table is EXTERNAL from then on" if live.extras.get(EXTERNAL) != "yes" else ""
+        title = f"keep the old table as {kept} with its folder, put the copy in its place{was}"
         confirm = f"Put the rewritten copy in the place of {live.name}?"
         said["kept"] = kept.name
     return Step(

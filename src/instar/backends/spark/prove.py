@@ -31,6 +31,7 @@ from instar.core.checks import (
 from instar.core.findings import Witness
 from instar.core.plan import Job
 from instar.core.types import KEY, Array, Binary, Column, Map, Path, Struct, Type, path_text
+from instar.dialects import reading
 from instar.spark import SparkHandle
 
 _SHOWN_COLUMNS = 3
@@ -198,6 +199,6 @@ def _at(columns: tuple[Column, ...], path: Path, *, live: bool) -> tuple[str, st
 
 def _used(job: Job, expression: str) -> list[str]:
     names = {c.name.casefold(): c.name for c in job.target.columns}
-    tree = sqlglot.parse_one(expression, dialect="spark")
+    tree = sqlglot.parse_one(expression, dialect=reading("spark"))
     used = dict.fromkeys(names.get(i.name.casefold(), "") for i in tree.find_all(exp.Identifier))
     return [name for name in used if name][:_SHOWN_COLUMNS]

@@ -1,0 +1,124 @@
+"""Views of Spark's catalog, and which of them would no longer work once a table has another shape.
+
+No job runs: a view's query is analysed as it is, and again with an empty table of the new shape in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from instar.backends.spark.types import value_type
+from instar.backends.sql import literal_spark, quote_backtick
+from instar.core.schema import Table, TableName
+from instar.dialects import reading
+from instar.errors import EngineError
+from instar.spark import SparkHandle
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    name: TableName
+    sql: str
+
+
+def views_in(handle: SparkHandle, catalog: str, schema: str) -> tuple[View, ...]:
+    """The views of a schema with their queries; none where there is no such schema."""
+    place = f"{quote_backtick(catalog)}.{quote_backtick(schema)}"
+    try:
+        rows = handle.run(f"SHOW VIEWS IN {place}")
+        names = [str(row["viewName"]) for row in rows if not row["isTemporary"]]
+        return tuple(
+            View(TableName(schema, name), _text(handle, f"{place}.{quote_backtick(name)}"))
+            for name in names
+        )
+    except EngineError:
+        return ()
+
+
+def _text(handle: SparkHandle, place: str) -> str:
+    said = json.loads(handle.run(f"DESCRIBE EXTENDED {place} AS JSON")[0][0])
+    return str(said.get("view_text", ""))
+
+
+def broken_views(handle: SparkHandle, target: Table, catalog: str) -> Mapping[TableName, str]:
+    """The views that work now, and not once the table of `catalog` is as `target`; with their SQL.
+
+    Views live in Spark's own catalog, those of the table's schema are looked at.
+    """
+    own = handle.delta_catalog
+    views = {v.name.name.casefold(): v for v in views_in(handle, own, target.name.schema)}
+    if not any(target.name.name.casefold() in v.sql.casefold() for v in views.values()):
+        return {}
+    now, then = _Reader(views, own, None, catalog), _Reader(views, own, target, catalog)
+    return {
+        view.name: view.sql
+        for view in views.values()
+        if _works(handle, now.query(view)) and not _works(handle, then.query(view))
+    }
+
+
+def _works(handle: SparkHandle, sql: str | None) -> bool:
+    if sql is None:
+        return False
+    try:
+        with handle.errors():
+            return handle.session.sql(sql).schema is not None
+    except EngineError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Writes a view's query with every view that it reads spelled out, and the table in its new shape."""
+
+    views: Mapping[str, View]
+    own: str
+    target: Table | None
+    catalog: str
+
+    def query(self, view: View) -> str | None:
+        """None where the query cannot be read, or reads itself."""
+        try:
+            return self._spelled(view, ()).sql(dialect=reading("spark"))
+        except (SqlglotError, RecursionError):
+            return None
+
+    def _spelled(self, view: View, within: tuple[str, ...]) -> exp.Expr:
+        name = view.name.name.casefold()
+        if name in within:
+            raise RecursionError(name)
+        tree = sqlglot.parse_one(view.sql, read=reading("spark"))
+        hidden = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
+        for node in list(tree.find_all(exp.Table)):
+            if node.name and (node.db or node.name.casefold() not in hidden):
+                self._put(node, view, (*within, name))
+        return tree
+
+    def _put(self, node: exp.Table, view: View, within: tuple[str, ...]) -> None:
+        schema, name = node.db or view.name.schema, node.name.casefold()
+        catalog = node.catalog or self.own
+        here = schema.casefold() == view.name.schema.casefold()
+        meant = self.target is not None and name == self.target.name.name.casefold()
+        if here and meant and catalog == self.catalog and self.target is not None:
+            inner: exp.Expr = sqlglot.parse_one(_empty(self.target), read=reading("spark"))
+        elif here and catalog == self.own and name in self.views:
+            inner = self._spelled(self.views[name], within)
+        else:
+            if not node.db:
+                node.set("db", exp.to_identifier(schema, quoted=True))
+                node.set("catalog", exp.to_identifier(self.own, quoted=True))
+            return
+        node.replace(exp.Subquery(this=inner, alias=exp.to_identifier(node.alias_or_name, True)))
+
+
+def _empty(table: Table) -> str:
+    columns = ", ".join(
+        f"CAST(NULL AS {value_type(c.type)}) AS {quote_backtick(c.name)}" for c in table.columns
+    )
+    return f"SELECT {columns} WHERE {literal_spark('')} = 'x'"
