@@ -60,3 +60,46 @@ def test_nothing_of_a_plan_stays_attached(world: World) -> None:
         assert errors(world.table("m")) == ["F702"]
         found = beside.execute("SELECT count(*) FROM duckdb_databases() WHERE NOT internal")
         assert found.fetchall() == [(1,)]
+
+
+WAYS = {
+    "table": "",
+    "merge": "incremental: {unique_key: id}",
+    "partitions": "incremental: {partition_column: kind}",
+    "intervals": "incremental: {event_time_column: ts}",
+}
+
+
+@pytest.mark.parametrize("front", WAYS.values(), ids=WAYS.keys())
+@pytest.mark.parametrize(
+    "unique", ["CREATE UNIQUE INDEX u ON m (id)", "ALTER TABLE m ADD PRIMARY KEY (id)"]
+)
+def test_a_unique_index_bears_every_build_and_stays(world: World, front: str, unique: str) -> None:
+    world.sql(
+        "CREATE TABLE src AS SELECT i AS id, i % 2 AS kind, DATE '2024-01-01' + i::INT AS ts, 1 AS n"
+        " FROM range(4) AS t(i)",
+        "SELECT 1",
+    )
+    world.model("m", "SELECT id, kind, ts, n FROM src", front)
+    world.run()
+    world.sql(unique, "SELECT 1")
+    for n in (2, 3):
+        world.sql(f"UPDATE src SET n = {n}", "SELECT 1")
+        (result,) = world.run().results
+        assert result.error is None
+    last = 3 if front != WAYS["intervals"] else 1
+    assert world.sql("SELECT count(*), min(n), max(n) FROM m") == [(4, last, 3)]
+    with pytest.raises(duckdb.ConstraintException):
+        world.sql("INSERT INTO m VALUES (1, 1, DATE '2024-01-01', 1)")
+
+
+def test_a_refresh_keeps_the_indexes_that_it_can_and_names_the_others(world: World) -> None:
+    world.model("m", "SELECT 1 AS id, 'x' AS n, 2 AS gone")
+    world.run()
+    world.sql("CREATE UNIQUE INDEX stays ON m (id)", "CREATE INDEX goes ON m (gone)", "SELECT 1")
+    world.model("m", "SELECT 1 AS id, 5 AS n")
+    (step,) = world.table("m", "allow_full_refresh").steps
+    assert step.irreversible == ("the index goes",)
+    world.run(flags=("allow_full_refresh",))
+    assert world.sql("SELECT index_name, is_unique FROM duckdb_indexes()") == [("stays", True)]
+    assert world.sql("SELECT * FROM m") == [(1, 5)]

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from instar import Project
 from instar.spark import SparkHandle
 from models.lake import Lake
+from models.world import policy
 
 pytestmark = pytest.mark.spark
 
@@ -43,5 +45,36 @@ def test_layers_intervals_and_python(tmp_path: Path, spark: SparkHandle) -> None
         assert [r["twice"] for r in lake.rows("doubled")] == [22, 40, 42, 80]
         again = lake.run()
         assert {again[n] for n in ("clean", "e_delta", "e_iceberg", "merged")} == {"skipped"}
+    finally:
+        lake.close()
+
+
+BROKEN = {
+    "twice": ("delta", "unique_key: id", "1 AS id, DATE '2024-01-01' AS ts"),
+    "null": ("iceberg", "unique_key: id", "CAST(NULL AS INT) AS id, DATE '2024-01-01' AS ts"),
+    "no_time": ("delta", "event_time_column: ts", "1 AS id, CAST(NULL AS DATE) AS ts"),
+    "far": ("delta", "event_time_column: ts", "1 AS id, DATE '9999-12-31' AS ts"),
+}
+
+
+def test_a_refresh_keeps_to_the_key(tmp_path: Path, spark: SparkHandle) -> None:
+    """The column `n` becomes a number, so that the table is recomputed; the broken rows undo that."""
+    lake = Lake(tmp_path, spark)
+    try:
+        for name, (format_, way, _) in BROKEN.items():
+            front = f"format: {format_}\nincremental: {{{way}}}"
+            lake.model(name, "SELECT 7 AS id, DATE '2024-01-01' AS ts, 'x' AS n", front)
+        lake.run()
+        for name, (format_, way, columns) in BROKEN.items():
+            front = f"format: {format_}\nincremental: {{{way}}}"
+            lake.model(name, f"SELECT {columns}, 1 AS n FROM range(2)", front)
+        report = Project.load(tmp_path).run(
+            policy=policy(("allow_full_refresh",)), confirm=lambda _: True, spark=spark.session
+        )
+        for result in report.results:
+            assert (result.error or "").startswith("E430: "), result
+            catalog = "ice" if BROKEN[result.table.name][0] == "iceberg" else "spark_catalog"
+            (row,) = lake.rows(result.table.name, catalog)
+            assert (row["id"], row["n"]) == (7, "x")
     finally:
         lake.close()

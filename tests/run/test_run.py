@@ -76,8 +76,29 @@ def test_fail_fast_begins_nothing_more(world: World) -> None:
     world.sql(SOURCE)
     world.model("a_bad", "SELECT kind::INTEGER AS x FROM raw")
     world.model("b_well", "SELECT id FROM raw")
+    world.model("c_behind", "SELECT x FROM a_bad")
+    world.model("d_behind", "SELECT x FROM c_behind")
     report = world.run(options=RunOptions(fail_fast=True))
-    assert statuses(report) == {"a_bad": "failed", "b_well": "behind"}
+    assert {r.table.name: r.reason or r.status for r in report.results} == {
+        "a_bad": "failed",
+        "b_well": "not begun: another model failed",
+        "c_behind": "behind a_bad",
+        "d_behind": "behind c_behind",
+    }
+
+
+def test_a_table_that_was_never_filled_is_replaced_freely(world: World) -> None:
+    world.sql(SOURCE)
+    for front in ("", MERGE):
+        world.model("m", "SELECT kind::INTEGER AS x, id FROM raw", front)
+        assert not world.run().ok
+        world.model("m", "SELECT kind AS x, id FROM raw", front)
+        assert [r.status for r in world.run().results] == ["built"]
+        assert world.sql("SELECT count(*) FROM m") == [(3,)]
+        world.model("m", "SELECT id FROM raw", front)
+        with pytest.raises(Blocked):
+            world.run()
+        world.sql("DROP TABLE m", "SELECT 1")
 
 
 def test_nothing_is_touched_while_a_model_is_blocked(world: World) -> None:

@@ -76,6 +76,8 @@ def readers_of(
         lineage = query_lineage(model.body, dialect, reads, before)
         if any(p.key == wish for p in lineage.reads):
             found.append(f"model '{name}' ({model.origin})")
+        elif lineage.partial:
+            found.append(f"perhaps model '{name}' ({model.origin})")
     own = {m.table for m in models.models.values()}
     for view, sql in builder.views(plan.table.schema).items():
         if view not in own and _view_reads(sql, dialect, plan.table, before, wish):
@@ -137,11 +139,14 @@ def reached(web: Web, plan: TablePlan) -> Iterator[Finding]:
 
 
 def _reaches(web: Web, plan: TablePlan, column: str) -> Iterator[Finding]:
-    places = web.downstream([Place(plan.table, column)])
-    if not places:
+    start = Place(plan.table, column)
+    places = web.downstream([start])
+    perhaps = [f"perhaps {p}" for place in (start, *places) for p in web.perhaps(place)]
+    every = [*map(str, places), *dict.fromkeys(perhaps)]
+    if not every:
         return
-    told = ", ".join(map(str, places[:MANY]))
-    more = f" and {len(places) - MANY} more" if len(places) > MANY else ""
+    told = ", ".join(every[:MANY])
+    more = f" and {len(every) - MANY} more" if len(every) > MANY else ""
     yield Finding(
         "F705",
         Severity.INFO,

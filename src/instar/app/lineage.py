@@ -34,18 +34,26 @@ class Place:
         return name.schema.casefold(), name.name.casefold(), self.column.casefold()
 
 
+UNKNOWN = Place(TableName("", "?"), "?")
+"""Among the sources of a column: there are some that cannot be told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Of one query: where each output column comes from, and all that it reads anywhere."""
+    """Of one query: where each output column comes from, and all that it reads anywhere.
+
+    `partial`: it may read more than could be told.
+    """
 
     outputs: Mapping[str, frozenset[Place]] = field(default_factory=dict)
     reads: frozenset[Place] = frozenset()
+    partial: bool = False
 
 
 def query_lineage(
     text: str, dialect: str, reads: Sequence[tuple[Read, Target]], shapes: Shapes
 ) -> Lineage:
-    """The lineage of one query over tables of these shapes; empty where it cannot be told."""
+    """The lineage of one query over tables of these shapes, as far as it can be told."""
     import sqlglot
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.qualify import qualify
@@ -69,8 +77,8 @@ def query_lineage(
         )
         root = build_scope(tree)
     except (SqlglotError, RecursionError, AttributeError, KeyError):
-        return Lineage()
-    return _Tracer(tables, shapes).trace(root) if root is not None else Lineage()
+        return Lineage(partial=True)
+    return _Tracer(tables, shapes).trace(root) if root is not None else Lineage(partial=True)
 
 
 def _stand_ins(tree: Any, reads: Sequence[tuple[Read, Target]]) -> dict[str, TableName]:
@@ -111,18 +119,25 @@ class _Tracer:
         self.seen: dict[tuple[int, str], frozenset[Place]] = {}
 
     def trace(self, root: Any) -> Lineage:
+        from sqlglot import exp
+
         outputs = {name: self.output(root, name) for name in self.names(root)}
         reads: set[Place] = set()
         for scope in root.traverse():
             for column in scope.columns:
                 reads |= self.direct(scope, column)
-        return Lineage(outputs, frozenset(reads))
+            for row in scope.find_all(exp.TableColumn):
+                reads |= {p for p in self.row(scope, row) if p != UNKNOWN}
+        unsure = any(UNKNOWN in places for places in outputs.values())
+        hidden = root.expression.find(exp.Pivot, exp.Columns) is not None
+        return Lineage(outputs, frozenset(reads), unsure or hidden)
 
     def names(self, scope: Any) -> list[str]:
         return [str(name) for name in scope.expression.named_selects]
 
     def output(self, scope: Any, name: str) -> frozenset[Place]:
-        key = (id(scope), name.casefold())
+        # By the query, not by its scope: where a query reads itself, it has a second, empty scope.
+        key = (id(scope.expression), name.casefold())
         if key not in self.seen:
             self.seen[key] = frozenset()
             self.seen[key] = frozenset(self._output(scope, name))
@@ -130,31 +145,70 @@ class _Tracer:
 
     def _output(self, scope: Any, name: str) -> Iterator[Place]:
         if scope.set_operation_scopes:
-            place = [n.casefold() for n in self.names(scope.set_operation_scopes[0])].index(
-                name.casefold()
-            )
-            for side in scope.set_operation_scopes:
-                names = self.names(side)
-                if place < len(names):
-                    yield from self.output(side, names[place])
+            yield from self._united(scope, name)
             return
+        selects = getattr(scope.expression, "selects", ())
+        found = [s for s in selects if s.alias_or_name.casefold() == name.casefold()]
+        if not found:
+            yield UNKNOWN
+        for select in found:
+            yield from self._computed(scope, select)
+
+    def _united(self, scope: Any, name: str) -> Iterator[Place]:
+        """Each side's column of that name, or of the place that the name has on the first side."""
+        sides = scope.set_operation_scopes
+        names = [[n.casefold() for n in self.names(side)] for side in sides]
+        if scope.expression.args.get("by_name"):
+            for side, there in zip(sides, names, strict=True):
+                if name.casefold() in there:
+                    yield from self.output(side, name)
+            return
+        place = names[0].index(name.casefold()) if name.casefold() in names[0] else len(names[0])
+        for side, there in zip(sides, names, strict=True):
+            yield from self.output(side, there[place]) if place < len(there) else (UNKNOWN,)
+
+    def _computed(self, scope: Any, expression: Any) -> Iterator[Place]:
         from sqlglot import exp
 
-        for select in scope.expression.selects:
-            if select.alias_or_name.casefold() == name.casefold():
-                for column in select.find_all(exp.Column):
-                    yield from self.column(scope, column)
+        for node in expression.find_all(exp.Column, exp.TableColumn, exp.Columns):
+            if isinstance(node, exp.Columns):
+                yield UNKNOWN
+            elif isinstance(node, exp.TableColumn):
+                yield from self.row(scope, node)
+            else:
+                yield from self.column(scope, node)
 
     def column(self, scope: Any, column: Any) -> Iterator[Place]:
-        for part in (scope, *scope.subquery_scopes):
+        from sqlglot import exp
+
+        inner = (s for sub in scope.subquery_scopes for s in sub.traverse())
+        for part in (scope, *inner):
             source = part.sources.get(column.table)
             if source is None:
                 continue
-            if hasattr(source, "sources"):
+            if not hasattr(source, "sources"):
+                place = self.place(source, column)
+                yield place if place is not None else UNKNOWN
+            elif isinstance(source.expression, exp.UDTF):
+                # LATERAL or UNNEST: made of what stands beside it.
+                yield from self._computed(scope, source.expression)
+            else:
                 yield from self.output(source, column.name)
-            elif (place := self.place(source, column)) is not None:
-                yield place
             return
+        yield UNKNOWN
+
+    def row(self, scope: Any, row: Any) -> Iterator[Place]:
+        """A table in the place of a value: all of its columns."""
+        source = scope.sources.get(row.name)
+        if source is None:
+            yield UNKNOWN
+        elif hasattr(source, "sources"):
+            for name in self.names(source):
+                yield from self.output(source, name)
+        else:
+            table = self.tables.get(source.name)
+            known = [Place(t, c) for (t, _), c in self.spelling.items() if t == table]
+            yield from known or (UNKNOWN,)
 
     def direct(self, scope: Any, column: Any) -> set[Place]:
         source = scope.sources.get(column.table)
@@ -193,17 +247,36 @@ class Web:
 
     def _lineage(self, name: str) -> Lineage:
         if name not in self._known:
-            body, reads = self._models.models[name].body, self._models.targets[name]
-            self._known[name] = query_lineage(body, self._dialect, reads, self._shapes)
+            model, reads = self._models.models[name], self._models.targets[name]
+            found = query_lineage(model.body, self._dialect, reads, self._shapes)
+            self._known[name] = _of_shape(found, self._shapes.get(model.table))
         return self._known[name]
 
     def sources(self, place: Place) -> frozenset[Place]:
-        """The columns that a column is computed from, one step up."""
+        """The columns that a column is computed from, one step up, as far as they are known."""
+        return self._all_sources(place) - {UNKNOWN}
+
+    def unknown(self, place: Place) -> bool:
+        """Whether it comes from more than `sources` can tell."""
+        return UNKNOWN in self._all_sources(place)
+
+    def _all_sources(self, place: Place) -> frozenset[Place]:
         lineage = self.made_by(place.table)
         if lineage is None:
             return frozenset()
         found = {n.casefold(): p for n, p in lineage.outputs.items()}
         return found.get(place.column.casefold(), frozenset())
+
+    def perhaps(self, place: Place) -> tuple[Place, ...]:
+        """The columns of readers of its table that nobody can tell the sources of."""
+        known = {heir.key for heir in self.heirs(place)}
+        found = (
+            Place(self._models.models[reader].table, name)
+            for reader in self._readers.get(_key(place.table), ())
+            for name, places in self._lineage(reader).outputs.items()
+            if UNKNOWN in places
+        )
+        return tuple(p for p in found if p.key not in known)
 
     def heirs(self, place: Place) -> tuple[Place, ...]:
         """The columns that are computed from a column, one step down."""
@@ -224,6 +297,15 @@ class Web:
                     seen[heir.key] = heir
                     open_.append(heir)
         return tuple(seen.values())
+
+
+def _of_shape(found: Lineage, shape: Sequence[Column] | None) -> Lineage:
+    """The engine knows the columns of a query: those, and no others."""
+    if shape is None:
+        return found
+    traced = {n.casefold(): p for n, p in found.outputs.items()}
+    outputs = {c.name: traced.get(c.name.casefold(), frozenset((UNKNOWN,))) for c in shape}
+    return Lineage(outputs, found.reads, found.partial)
 
 
 def _key(table: TableName) -> tuple[str, str]:

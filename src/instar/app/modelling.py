@@ -13,6 +13,7 @@ from instar.app.impact import reached, readers_of, upstream_changes
 from instar.app.lineage import Web
 from instar.app.planning import completed, interrupted, with_readers
 from instar.app.switching import to_table, to_view
+from instar.app.wording import in_model_words
 from instar.apply import Result, TableReport
 from instar.backends.base import NotATable
 from instar.core.changes import CreateTable, DropColumn
@@ -21,7 +22,7 @@ from instar.core.diff import diff
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
 from instar.core.matching import DoneRenames
-from instar.core.plan import Plan, Status, TablePlan
+from instar.core.plan import Plan, Status, Step, TablePlan
 from instar.core.planner import draft
 from instar.core.policy import Policy
 from instar.core.refresh import Refresh, evolved
@@ -142,10 +143,9 @@ def _analyse(
     """Infer one model, plan it, and tell the world what it will look like."""
     there = live.get(model.table)
     work.queries[model.name] = work.render(model)
-    behind = [p for p in work.models.parents(model.name) if p in work.broken]
-    if behind:
+    if finding := _missing_parent(work, model, live):
         work.broken.add(model.name)
-        work.plans[model.name] = _stopped(work, model, there, _behind(model, behind))
+        work.plans[model.name] = _stopped(work, model, there, finding)
         return
     try:
         inferred = _inferred(work, model, inferrer)
@@ -158,7 +158,7 @@ def _analyse(
         stopped = _stopped(work, model, there, interrupted(model.table))
         work.plans[model.name] = replace(stopped, status=Status.NO_CHANGE)
     elif model.name not in work.chosen:
-        shape = there.columns if isinstance(there, Table) else inferred
+        shape = there.columns if isinstance(there, Table) else _as_it_is(work, model, inferred)
     elif model.materialization == "view":
         shape = inferred
         work.plans[model.name] = _view(work, model, inferred, there)
@@ -166,6 +166,27 @@ def _analyse(
         shape = _table(work, model, inferred, there, inferrer)
     work.shapes[model.table] = shape
     inferrer.declare(model.table, shape)
+
+
+def _missing_parent(
+    work: Modelling, model: Model, live: Mapping[TableName, Table | NotATable]
+) -> Finding | None:
+    """Why a model has nothing to read: a parent is broken, or not there and not in this plan."""
+    parents = work.models.parents(model.name)
+    if broken := [p for p in parents if p in work.broken]:
+        return _behind(model, broken)
+    absent = [
+        p for p in parents if p not in work.chosen and work.models.models[p].table not in live
+    ]
+    return _absent(model, absent) if absent and model.name in work.chosen else None
+
+
+def _as_it_is(work: Modelling, model: Model, inferred: tuple[Column, ...]) -> tuple[Column, ...]:
+    """A view that this plan leaves alone has the columns of the query that it was made by."""
+    known = work.builds.get(model.table)
+    if known is not None and known.fingerprint == build_mark(work.models, model):
+        return inferred
+    return _view_columns(work, model) or inferred
 
 
 def _inferred(work: Modelling, model: Model, inferrer: Inferrer) -> tuple[Column, ...]:
@@ -207,12 +228,33 @@ def _table(
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
     costs = work.builder.backend(model.format).measure([model.table])
     plan = completed(sketch, work.builder.backend(model.format), costs, work.listener)
-    plan = _in_model_words(evolved(sketch, plan, policy, way))
+    found = evolved(sketch, plan, policy, way)
+    if any(f.code == "F701" for f in found.findings) and _never_filled(work, model):
+        found = evolved(sketch, plan, policy, _unasked(way))
+    plan = in_model_words(found)
     tables = {m.table for m in work.models.models.values()}
     plan = with_readers(plan, work.builder.backend(model.format), tables)
     work.plans[model.name] = plan
     target = plan.target if plan.target is not None else sketch.job.target
     return target.columns
+
+
+def _never_filled(work: Modelling, model: Model) -> bool:
+    """The first build failed: there is a table, and nothing in it that could be lost."""
+    known = work.builds.get(model.table)
+    claimed = known is not None and not known.fingerprint
+    return claimed and work.builder.rows(model.table, model.format) == 0
+
+
+def _unasked(way: Refresh) -> Refresh:
+    """A refresh that needs no word, because there is nothing to lose."""
+
+    def steps() -> tuple[Step, ...]:
+        found = way.steps()
+        return tuple(replace(s, confirm=None, irreversible=(), reversible=True) for s in found)
+
+    why = "the table is empty: it was never built"
+    return replace(way, always=True, steps=steps, because=why)
 
 
 def _foreign_rows(work: Modelling, model: Model) -> int:
@@ -249,19 +291,6 @@ def _way(work: Modelling, model: Model, wanted: Wanted) -> Refresh:
         "Consider using Delta format" if parquet else "",
         work.builder.cannot_refresh(model, fresh),
     )
-
-
-_HINTS = {
-    "F101": "Give the column a `default` in the model's frontmatter.",
-    "F203": "Give the column a `default` or a `backfill` without NULLs in the frontmatter.",
-    "F104": "Pass --allow-full-refresh to recompute the table.",
-    "F105": "If so, say `renamed_from` for the new column in the model's frontmatter.",
-}
-
-
-def _in_model_words(plan: TablePlan) -> TablePlan:
-    said = tuple(replace(f, hint=_HINTS.get(f.code, f.hint)) for f in plan.findings)
-    return replace(plan, findings=said)
 
 
 def _view(
@@ -361,6 +390,17 @@ def _behind(model: Model, broken: Sequence[str]) -> Finding:
         Severity.ERROR,
         f"[{model.table}] cannot be analysed: {', '.join(broken)} does not compile.",
         "Mend that model first.",
+    )
+
+
+def _absent(model: Model, parents: Sequence[str]) -> Finding:
+    names = ", ".join(f"'{p}'" for p in parents)
+    what = f"the model {names}, which is" if len(parents) == 1 else f"the models {names}, which are"
+    return Finding(
+        "F707",
+        Severity.ERROR,
+        f"[{model.table}] reads {what} not there yet.",
+        f"Select them too: --select +{model.name}",
     )
 
 

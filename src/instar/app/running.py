@@ -13,6 +13,7 @@ from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
 from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
+from instar.run.intervals import check_range
 from instar.run.running import GOOD, ModelRunner, RunOptions
 from instar.run.scheduling import in_order
 from instar.run.selecting import select
@@ -64,15 +65,16 @@ def run_models(
     adopts = policy.allow_full_refresh
     policy = replace(policy, allow_full_refresh=policy.allow_full_refresh or options.full_refresh)
     models = project.models(env)
-    chosen = select(
-        models, options.select, options.exclude, _changed(models, store.models.builds(env))
-    )
+    builds = store.models.builds(env)
+    chosen = select(models, options.select, options.exclude, _changed(models, builds))
+    _check_range(models, options, chosen)
     plan, work = project.planned_models(world, models, policy, chosen, adopts)
     show(plan)
     if plan.blocked:
         _refuse(plan)
     if dry_run or work is None:
         return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
+    finished = _still_done(work, finished, builds)
     _ask([*questions(plan), *_replaced(work, options, finished)], confirm)
     if not resume:
         store.models.begin(env, run, asdict(options))
@@ -91,6 +93,28 @@ def _changed(models: Models, builds: Mapping[TableName, Build]) -> Callable[[Mod
         return known is None or known.fingerprint != build_mark(models, model)
 
     return changed
+
+
+def _check_range(models: Models, options: RunOptions, chosen: frozenset[str]) -> None:
+    """Before anything is touched: the range must fit every model that is built by intervals."""
+    ways = (models.models[n].incremental for n in sorted(chosen))
+    timed = dict.fromkeys(w.granularity for w in ways if w is not None and w.event_time_column)
+    check_range(options.start, options.end, timed)
+
+
+def _still_done(
+    work: Modelling, finished: frozenset[str], builds: Mapping[TableName, Build]
+) -> frozenset[str]:
+    """Of what a run had done, the models that are still as they were, and so is all that they read."""
+    changed = _changed(work.models, builds)
+    kept: set[str] = set()
+    for name in work.models.order:
+        plan = work.plans.get(name)
+        redone = [p for p in work.models.parents(name) if p in finished - kept]
+        same = plan is not None and not plan.steps and not changed(work.models.models[name])
+        if name in finished and same and not redone:
+            kept.add(name)
+    return frozenset(kept)
 
 
 def _left_behind(project: Project, world: World) -> tuple[str, RunOptions, frozenset[str]]:

@@ -29,6 +29,7 @@ _FAMILIES = {
     "F4": "Order and change tracking",
     "F5": "Cost, and what cannot be undone",
     "F6": "What an engine cannot keep",
+    "F7": "Models",
 }
 
 

@@ -369,9 +369,10 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     # --- F1xx columns ---
     "E430": CodeDoc(
-        "An incremental key is NULL or stands twice",
+        "An incremental key is NULL, stands twice, or is no time of an interval",
         "New rows are matched by the key that the model names; without a value, or with two rows of one"
-        " key, nobody can say which row is meant. Nothing was written.",
+        " key, nobody can say which row is meant. An event time must lie in the years 1 to 9998. Nothing"
+        " was written.",
         "Filter such rows in the query, or choose another key.",
     ),
     "E431": CodeDoc(
@@ -387,8 +388,9 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     "E433": CodeDoc(
         "The range of time cannot be used",
-        "--start and --end must be the beginnings of intervals of the model's granularity.",
-        "Name whole intervals.",
+        "--start and --end must be the beginnings of intervals of the model's granularity, and no more"
+        " than 10,000 intervals are built one by one.",
+        "Name whole intervals; build very many at once with --full-refresh.",
     ),
     "E434": CodeDoc(
         "A table could not be brought to its plan during a run",

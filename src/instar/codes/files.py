@@ -220,8 +220,8 @@ FILES: dict[str, CodeDoc] = {
     "E160": CodeDoc(
         "An incremental model does not say how",
         "Exactly one of unique_key, partition_column and event_time_column is needed, and the query must"
-        " return the columns that it names.",
-        "Name the column, or return it from the query.",
+        " return the columns that it names. An event time is a DATE or a TIMESTAMP; a DATE has no hours.",
+        "Name the column, or return it from the query; cast an event time there.",
     ),
     "E161": CodeDoc(
         "Not available here",

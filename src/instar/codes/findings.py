@@ -198,4 +198,9 @@ FINDINGS: dict[str, CodeDoc] = {
         "Give the model another name, or bring the state store back. --allow-full-refresh adopts it: a"
         " table is computed from the query, and on DuckDB the old one is kept as name__instar_old_1.",
     ),
+    "F707": CodeDoc(
+        "A model reads one that is not there yet",
+        "A model was selected without a model that it reads, and that one was never built.",
+        "Select it too: `--select +name` takes everything upstream.",
+    ),
 }

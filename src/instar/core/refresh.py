@@ -17,7 +17,7 @@ from instar.core.planner import Draft
 from instar.core.policy import Policy
 from instar.core.promotions import Verdict, promotion
 from instar.core.schema import Table
-from instar.core.types import path_text, type_text
+from instar.core.types import Path, path_text, type_text
 
 _STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F501", "F601"))
 """Findings of the plan whose reason a refresh takes away."""
@@ -37,6 +37,7 @@ class Refresh:
     steps: Callable[[], tuple[Step, ...]]
     advice: str = ""
     never: str = ""
+    because: str = "the model's strategy is full_refresh"
 
 
 def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> TablePlan:
@@ -44,7 +45,7 @@ def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> Tab
     if sketch.live is None or not (sketch.changes or plan.blocked):
         return plan
     if way.always and not way.never:
-        return _refreshed(sketch, plan, way, "the model's strategy is full_refresh")
+        return _refreshed(sketch, plan, way, way.because)
     reasons = list(dict.fromkeys(_reasons(sketch, plan, policy)))
     if not reasons:
         return plan
@@ -56,23 +57,28 @@ def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> Tab
 
 
 def _reasons(sketch: Draft, plan: TablePlan, policy: Policy) -> Iterator[str]:
+    typed: set[Path] = set()
     for item in sketch.changes:
         match item.change:
             case DropColumn(path) if not item.accepted:
                 yield f"removing '{path_text(path)}' loses its values"
-            case ModifyColumn(path) as change if typed := modification(change, TypeChange):
-                words = f"{type_text(typed.old)} to {type_text(typed.new)}"
-                verdict = promotion(typed.old, typed.new).verdict
+            case ModifyColumn(path) as change if change_ := modification(change, TypeChange):
+                words = f"{type_text(change_.old)} to {type_text(change_.new)}"
+                verdict = promotion(change_.old, change_.new).verdict
                 if verdict is Verdict.CHECKED:
                     yield f"'{path_text(path)}' would be narrowed from {words}"
                 elif verdict is Verdict.IMPOSSIBLE or item.safety is Safety.UNSUPPORTED:
+                    typed.add(path)
                     yield f"'{path_text(path)}' cannot be migrated from {words}"
             case _:
                 pass
-    if sketch.job.rung is Rung.REWRITE and not policy.allow_rewrite:
+    copied = sketch.job.rung is Rung.REWRITE and not policy.allow_rewrite
+    if copied:
         yield sketch.job.why
     for finding in plan.findings:
-        if finding.severity is Severity.ERROR and finding.code in _STANDS_FOR | _ROWS:
+        told = finding.code == "F104" and finding.path in typed
+        told = told or (copied and sketch.job.why in finding.message)
+        if finding.severity is Severity.ERROR and finding.code in _STANDS_FOR | _ROWS and not told:
             yield finding.message.removeprefix(f"[{plan.table}] ").rstrip(".")
 
 

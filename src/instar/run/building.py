@@ -10,6 +10,7 @@ from instar.backends.base import Backend
 from instar.core.plan import Step
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
+from instar.run.functions import Functions
 from instar.run.inferring import Inferrer
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
@@ -17,7 +18,9 @@ from instar.sources.models_sql import Read
 Failpoint = Callable[[str], None]
 ADOPTS = "adopts"
 """In the data of a step that takes over what no model made: it is a model's only once that is done."""
-MEND_KEY = "Mend the query: filter such rows, or choose another key."
+REACH = ("0001-01-01", "9999-01-01")
+"""Event times from the first up to the second have intervals around them that every engine can say."""
+FAR = "is outside the years 1 to 9998 in some rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,10 @@ class Builder(Protocol):
 
     def event_range(self, sql: str, column: str) -> Events:
         """The event times of a query."""
+        ...
+
+    def functions(self) -> Functions:
+        """The functions that a query may call."""
         ...
 
     def version(self, name: TableName, format_: str) -> str | None:

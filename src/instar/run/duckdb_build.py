@@ -9,21 +9,22 @@ from typing import Any
 from instar.backends.base import SWITCH, Backend, RunContext
 from instar.backends.duckdb.backend import ROWS_ONLY, DuckDBBackend
 from instar.backends.duckdb.create import table_body
-from instar.backends.duckdb.facts import Facts, facts_of
-from instar.backends.duckdb.types import parse_type, type_sql
+from instar.backends.duckdb.folding import fold
+from instar.backends.duckdb.types import parse_type, unnamed
 from instar.backends.relational.create import comments, schema_sql
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.errors import EngineError
-from instar.run.building import MEND_KEY, Events, Failpoint, Order
+from instar.run.building import Events, Failpoint, Order
 from instar.run.duckdb_infer import DuckDBInferrer
+from instar.run.duckdb_rows import BATCH, guards, kept_indexes, lost_objects, within, written
+from instar.run.functions import Functions
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
 
 MARKS = "__instar_marks"
-BATCH = "__instar_batch"
 
 _COLUMNS = """SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns()
 WHERE NOT internal AND database_name = current_database()
@@ -32,6 +33,21 @@ ORDER BY schema_name, table_name, column_index"""
 
 _VIEWS = """SELECT schema_name, view_name, sql FROM duckdb_views()
 WHERE NOT internal AND database_name = current_database() AND lower(schema_name) = lower(?)"""
+
+_MOVING = """SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'
+AND function_name NOT IN ('error', 'current_database', 'current_schema', 'current_schemas', 'in_search_path')"""
+
+_MACROS = """SELECT function_name, concat(parameters::VARCHAR, ' ', macro_definition), internal
+FROM duckdb_functions() WHERE function_type IN ('macro', 'table_macro')
+AND database_name IN (current_database(), 'system') ORDER BY ALL"""
+
+ANY: frozenset[int] = frozenset()
+_CLOCKS = ("localtime", "localtimestamp", "current_localtime", "current_localtimestamp")
+_UNTOLD = {
+    **dict.fromkeys(("current_time", "current_timestamp", *_CLOCKS), ANY),
+    "age": frozenset((1,)),
+}
+"""Clocks that the catalog has under another name, or takes for constant; age() of one time asks today's."""
 
 
 class DuckDBBuilder:
@@ -66,8 +82,10 @@ class DuckDBBuilder:
         found: dict[TableName, list[Column]] = {}
         for schema, table, column, type_ in self._ask(_COLUMNS, schemas) if names else ():
             name = names.get((str(schema).casefold(), str(table).casefold()))
-            if name is not None:
-                found.setdefault(name, []).append(Column(str(column), parse_type(str(type_))))
+            kind = parse_type(str(type_))
+            # A view may return a row without field names; no model can, so none has a use for it.
+            if name is not None and not unnamed(kind):
+                found.setdefault(name, []).append(Column(str(column), kind))
         return {name: Table(name, tuple(columns), "duckdb") for name, columns in found.items()}
 
     def view_step(self, model: Model, sql: str, columns: tuple[Column, ...], *, new: bool) -> Step:
@@ -97,6 +115,7 @@ class DuckDBBuilder:
                     f"DROP VIEW {name}",
                     f"CREATE TABLE {name} {table_body(target)}",
                     f"INSERT INTO {name} BY NAME\n{sql}",
+                    *guards(model, name),
                     *comments(target, name),
                 ),
                 after=target,
@@ -128,7 +147,13 @@ class DuckDBBuilder:
 
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         name = qualified(target.name)
-        lost = ("rows that the query no longer returns",) if model.incremental else ()
+        lost: tuple[str, ...] = ()
+        lost += ("rows that the query no longer returns",) if model.incremental else ()
+        live = self._backend.inspect([target.name]).get(target.name)
+        kept: tuple[str, ...] = ()
+        if isinstance(live, Table):
+            lost += tuple(lost_objects(live, target))
+            kept = tuple(kept_indexes(live, target))
         return (
             Step(
                 id=f"{target.name}/1",
@@ -138,7 +163,9 @@ class DuckDBBuilder:
                 sql=(
                     f"CREATE OR REPLACE TABLE {name} {table_body(target)}",
                     f"INSERT INTO {name} BY NAME\n{sql}",
+                    *guards(model, name),
                     *comments(target, name),
+                    *kept,
                 ),
                 after=target,
                 reversible=False,
@@ -159,8 +186,6 @@ class DuckDBBuilder:
             statements = tuple(self._statements(order))
             step = Step(order.mark, ROWS_ONLY, Rung.REFRESH, "build", statements, order.live)
             self._backend.run(step, RunContext({}, lambda *_: None, _named(failpoint, order)))
-        except EngineError as error:
-            raise broken_key(error) from None
         finally:
             if order.model.incremental is not None:
                 self._ask(f"DROP TABLE IF EXISTS temp.{BATCH}")
@@ -183,17 +208,15 @@ class DuckDBBuilder:
         direct = order.model.incremental is None
         if not direct:
             yield f"CREATE OR REPLACE TEMP TABLE {BATCH} AS\n{self._batch(order)}"
-        yield from _guards(order)
-        yield from _written(order, f"\n{order.sql}" if direct else f" SELECT * FROM {BATCH}")
+            yield from guards(order.model, BATCH)
+        yield from written(order, f"\n{order.sql}" if direct else f" SELECT * FROM {BATCH}")
         count = f"(SELECT count(*) FROM {qualified(order.live.name) if direct else BATCH})"
         yield f"INSERT INTO {self._marks} VALUES ({literal(order.mark)}, {count}, now())"
 
     def _batch(self, order: Order) -> str:
         if order.interval is None:
             return order.sql
-        column, where = _interval(order)
-        del column
-        return f"SELECT * FROM (\n{order.sql}\n) AS batch WHERE {where}"
+        return f"SELECT * FROM (\n{order.sql}\n) AS batch WHERE {within(order)}"
 
     def event_range(self, sql: str, column: str) -> Events:
         at = f"CAST({quote_double(column)} AS TIMESTAMP)"
@@ -201,9 +224,20 @@ class DuckDBBuilder:
         first, last, nulls = self._ask(f"SELECT {asked} FROM (\n{sql}\n) AS batch")[0]
         return Events(first, last, int(nulls))
 
+    def functions(self) -> Functions:
+        moving = {fold(str(name)): ANY for (name,) in self._ask(_MOVING)}
+        macros: dict[str, str] = {}
+        own: set[str] = set()
+        for name, text, internal in self._ask(_MACROS):
+            macros[fold(str(name))] = macros.get(fold(str(name)), "") + f"{text}\n"
+            own |= set() if internal else {fold(str(name))}
+        return Functions("duckdb", {**moving, **_UNTOLD}, macros, frozenset(own))
+
     def version(self, name: TableName, format_: str) -> str | None:
         del format_
-        rows = self._ask(f"SELECT count(*), COALESCE(sum(hash(t)), 0) FROM {qualified(name)} AS t")
+        # Not hash(t) of an alias t: a column of that name would be taken for the row.
+        hashed = "SELECT count(*), COALESCE(sum(hash(*COLUMNS(*))), 0)"
+        rows = self._ask(f"{hashed} FROM {qualified(name)}")
         return f"{rows[0][0]}:{rows[0][1]}"
 
     def rows(self, name: TableName, format_: str) -> int:
@@ -234,77 +268,3 @@ class DuckDBBuilder:
 def _named(failpoint: Failpoint, order: Order) -> Failpoint:
     what = "build" if order.interval is None else "interval"
     return lambda name: failpoint(f"{what}:{name}")
-
-
-def _interval(order: Order) -> tuple[Column, str]:
-    assert order.interval is not None
-    assert order.model.incremental is not None
-    name = str(order.model.incremental.event_time_column)
-    column = next(c for c in order.live.columns if c.name.casefold() == name.casefold())
-    quoted, type_ = quote_double(column.name), type_sql(column.type)
-    start, stop = (
-        f"CAST({literal(t)} AS {type_})" for t in (order.interval.start, order.interval.stop)
-    )
-    return column, f"{quoted} >= {start} AND {quoted} < {stop}"
-
-
-def _guards(order: Order) -> Iterator[str]:
-    """Statements that fail when a key is NULL or stands twice."""
-    incremental = order.model.incremental
-    if incremental is None:
-        return
-    table = order.model.table
-    for key in incremental.columns:
-        message = literal(f"E430 the incremental key '{key}' of {table} is NULL in some rows")
-        where = f"FROM {BATCH} WHERE {quote_double(key)} IS NULL LIMIT 1"
-        yield f"SELECT error({message}) {where}"
-    if incremental.unique_key:
-        keys = ", ".join(quote_double(k) for k in incremental.unique_key)
-        told = ", ".join(incremental.unique_key)
-        message = literal(f"E430 the unique key ({told}) of {table} stands twice in the new rows")
-        yield f"SELECT error({message}) FROM {BATCH} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
-
-
-def _written(order: Order, rows: str) -> Iterator[str]:
-    """`rows` is a query: the batch, or the model's own where nothing else looks at them."""
-    name = qualified(order.live.name)
-    incremental = order.model.incremental
-    if incremental is None or order.whole:
-        if facts_of(order.live) == Facts() and not order.live.constraints:
-            yield f"CREATE OR REPLACE TABLE {name} {table_body(order.live)}"
-        else:
-            yield f"DELETE FROM {name}"
-        yield from comments(order.live, name)
-    elif incremental.unique_key:
-        yield _merge(order, name)
-        return
-    elif incremental.partition_column:
-        column = quote_double(incremental.partition_column)
-        yield f"DELETE FROM {name} WHERE {column} IN (SELECT {column} FROM {BATCH})"
-    else:
-        _, where = _interval(order)
-        yield f"DELETE FROM {name} WHERE {where}"
-    yield f"INSERT INTO {name} BY NAME{rows}"
-
-
-def _merge(order: Order, name: str) -> str:
-    assert order.model.incremental is not None
-    keys = {k.casefold() for k in order.model.incremental.unique_key}
-    on = " AND ".join(
-        f"t.{quote_double(k)} = s.{quote_double(k)}" for k in order.model.incremental.unique_key
-    )
-    outputs = [c.name for c in order.live.columns]
-    rest = [c for c in outputs if c.casefold() not in keys]
-    update = "UPDATE BY NAME" if rest else "DO NOTHING"
-    return (
-        f"MERGE INTO {name} AS t USING {BATCH} AS s ON {on}"
-        f" WHEN MATCHED THEN {update} WHEN NOT MATCHED THEN INSERT BY NAME"
-    )
-
-
-def broken_key(error: EngineError) -> EngineError:
-    """A guard's message as an error of its own."""
-    if "E430 " not in error.message:
-        return error
-    told = error.message.split("E430 ", 1)[1].splitlines()[0]
-    return EngineError("E430", told, hint=MEND_KEY)

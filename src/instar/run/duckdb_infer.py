@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from instar.backends.duckdb.types import parse_type, type_sql
+from instar.backends.duckdb.types import parse_type, type_sql, unnamed
 from instar.backends.sql import qualified, quote_double
 from instar.core.schema import TableName
 from instar.core.types import Column, Type
@@ -17,6 +17,7 @@ from instar.sources.models import Model, Target
 
 _TAKES = re.compile(r"\bnextval\b", re.IGNORECASE)
 """Asking for such a value changes the database."""
+_ROW = re.compile(r"\brow\s*\(", re.IGNORECASE)
 _LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
 _MISSING = re.compile(
     r"Referenced column \"([^\"]+)\" not found|does not have a column named \"([^\"]+)\""
@@ -56,7 +57,11 @@ class DuckDBInferrer:
             rows = self._live.execute(f"DESCRIBE\n{sql}").fetchall()
         except duckdb.Error as error:
             raise _refused(error) from None
-        return tuple(Column(str(row[0]), parse_type(str(row[1]))) for row in rows)
+        found = tuple(Column(str(row[0]), parse_type(str(row[1]))) for row in rows)
+        for column in found:
+            if unnamed(column.type):
+                raise _nameless(column.name, sql)
+        return found
 
     def infer_python(self, model: Model, upstream: tuple[Target, ...]) -> tuple[Column, ...]:
         del upstream
@@ -96,6 +101,15 @@ class DuckDBInferrer:
         self._live.execute(f"DETACH {self._scratch}")
         self._live.close()
         self._bare.close()
+
+
+def _nameless(name: str, sql: str) -> CannotInfer:
+    row = _ROW.search(sql)
+    line = sql.count("\n", 0, row.start() if row else 0) + 1
+    words = (
+        f"the fields of '{name}' have no names; say {{'a': …}} or struct_pack(a := …) for row(…)"
+    )
+    return CannotInfer(words, line)
 
 
 def _refused(error: duckdb.Error) -> CannotInfer:

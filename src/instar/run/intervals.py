@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import islice
 
 from instar.errors import UsageError
-from instar.run.building import Interval
-from instar.state.models import Done
+from instar.run.building import REACH, Interval
+from instar.state.models import Done, Whole
 
 _DELTAS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 MOST = 10_000
-"""More intervals than this in one run are a slip of the pen."""
+"""So many may be built one by one in a run; a build of all rows has no such bound."""
 
 
 def parse_time(text: str, what: str) -> datetime:
@@ -22,6 +23,15 @@ def parse_time(text: str, what: str) -> datetime:
             "E433", f"{what} is '{text}', which is no date or time", hint="Example: 2024-01-31"
         ) from None
     return found.replace(tzinfo=None)
+
+
+def in_reach(text: str) -> bool:
+    """Whether an event time, as an engine writes it, has an interval around it."""
+    first, stop = map(datetime.fromisoformat, REACH)
+    try:
+        return first <= datetime.fromisoformat(text).replace(tzinfo=None) < stop
+    except ValueError:
+        return False
 
 
 def floor(moment: datetime, granularity: str) -> datetime:
@@ -50,47 +60,86 @@ def following(start: datetime, granularity: str) -> datetime:
 
 def covering(first: datetime, end: datetime, granularity: str) -> Iterator[Interval]:
     """Whole intervals from the one that holds `first` up to the one that reaches `end`."""
-    start, count = floor(first, granularity), 0
+    start = floor(first, granularity)
     while start < end:
         stop = following(start, granularity)
         yield Interval(start.isoformat(sep=" "), stop.isoformat(sep=" "))
-        start, count = stop, count + 1
-        if count > MOST:
-            raise UsageError(
-                "E433",
-                f"more than {MOST:,} intervals of one {granularity}",
-                hint="Choose a shorter range with --start and --end, or a longer granularity.",
-            )
+        start = stop
 
 
-def asked(start: str | None, end: str | None, granularity: str, last: str) -> list[Interval]:
-    """The intervals that --start and --end name; they must lie on the borders of intervals."""
+def _some(intervals: Iterable[Interval], granularity: str) -> tuple[Interval, ...]:
+    found = tuple(islice(intervals, MOST + 1))
+    if len(found) > MOST:
+        raise UsageError(
+            "E433",
+            f"more than {MOST:,} intervals of one {granularity} are to be built",
+            hint="Build all of it with --full-refresh, or name a shorter range with --start and --end.",
+        )
+    return found
+
+
+def check_range(start: str | None, end: str | None, granularities: Iterable[str]) -> None:
+    """--start and --end must be a range, and lie on the borders of intervals."""
     first = parse_time(start, "--start") if start else None
     stop = parse_time(end, "--end") if end else None
-    until = stop or following(floor(parse_time(last, "the last row"), granularity), granularity)
-    if first is None:
+    if stop is not None and first is None:
         raise UsageError("E433", "--end needs --start", hint="Example: --start 2024-01-01")
-    if stop is not None and stop <= first:
+    if first is not None and stop is not None and stop <= first:
         raise UsageError("E433", "--end must come after --start")
-    for moment, what in ((first, "--start"), (until, "--end")):
+    for moment, what in ((first, "--start"), (stop, "--end")):
+        if moment is not None:
+            _check_border(moment, what, granularities)
+
+
+def _check_border(moment: datetime, what: str, granularities: Iterable[str]) -> None:
+    if not in_reach(moment.isoformat()):
+        raise UsageError("E433", f"{what} is outside the years 1 to 9998")
+    for granularity in granularities:
         if floor(moment, granularity) != moment:
             raise UsageError(
                 "E433",
                 f"{what} is not the beginning of a {granularity}",
                 hint="An interval is replaced as a whole, so it must be named as a whole.",
             )
-    return list(covering(first, until, granularity))
 
 
-def pending(span: tuple[str, str], granularity: str, done: Mapping[str, Done]) -> list[Interval]:
+def asked(start: str | None, end: str | None, granularity: str, last: str) -> tuple[Interval, ...]:
+    """The intervals that --start and --end name."""
+    check_range(start, end, (granularity,))
+    first = parse_time(str(start), "--start")
+    until = parse_time(end, "--end") if end else _after(last, granularity)
+    return _some(covering(first, until, granularity), granularity)
+
+
+def _after(last: str, granularity: str) -> datetime:
+    return following(floor(parse_time(last, "the event time"), granularity), granularity)
+
+
+def pending(
+    span: tuple[str, str], granularity: str, done: Mapping[str, Done], whole: Whole | None
+) -> tuple[Interval, ...]:
     """What is not built yet, and the last one again if it was not over when it was built."""
-    first, last = (parse_time(t, "the event time") for t in span)
-    end = following(floor(last, granularity), granularity)
-    return [
+    first, end = parse_time(span[0], "the event time"), _after(span[1], granularity)
+    gaps = [(first, end)]
+    if whole is not None and whole.granularity == granularity:
+        start, stop = map(datetime.fromisoformat, (whole.start, whole.stop))
+        gaps = [(first, min(start, end)), (max(stop, first), end)]
+    missing = (
         i
-        for i in covering(first, end, granularity)
+        for gap in gaps
+        for i in covering(*gap, granularity)
         if i.start not in done or not done[i.start].closed or done[i.start].stop != i.stop
-    ]
+    )
+    return _some(missing, granularity)
+
+
+def covered(span: tuple[str, str], granularity: str) -> tuple[Whole, Done]:
+    """What a build of all rows has done: everything before the newest interval, and that one for now."""
+    first, newest = (floor(parse_time(t, "the event time"), granularity) for t in span)
+    start, middle, stop = (
+        t.isoformat(sep=" ") for t in (first, newest, following(newest, granularity))
+    )
+    return Whole(granularity, start, middle), Done(middle, stop, closed=False)
 
 
 def as_done(intervals: list[Interval], last: str) -> list[Done]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,20 +11,17 @@ from instar.apply import Failpoints, Result, apply_table
 from instar.backends.base import NotATable
 from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Table, TableName
-from instar.errors import EngineError, InstarError
-from instar.run.building import ADOPTS, MEND_KEY, Builder, Interval, Order
-from instar.run.intervals import as_done, asked, covering, floor, following, parse_time, pending
+from instar.errors import EngineError, InstarError, Interrupted, StateError
+from instar.run.building import ADOPTS, Builder, Interval, Order
+from instar.run.inputs import Inputs, digest
+from instar.run.interval_log import IntervalLog
 from instar.sources.models import Model, Models
 from instar.state import Store
-from instar.state.models import Build, Done, ModelResult
+from instar.state.models import Build, ModelResult
+from instar.state.store import new_run
 
 BUILT, SKIPPED, FAILED, BEHIND, CREATED = "built", "skipped", "failed", "behind", "created"
 GOOD = frozenset((BUILT, SKIPPED, CREATED))
-
-_CHANGING = re.compile(
-    r"\b(now|random|rand|uuid|nextval|gen_random_uuid|current_(?:date|timestamp|time)|get_current_\w+|today)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +56,19 @@ class ModelRunner:
     done: frozenset[str] = frozenset()
     resumed: bool = False
     _evolving: threading.Lock = field(default_factory=threading.Lock)
-    _versions: dict[TableName, str | None] = field(default_factory=dict)
     _builds: dict[TableName, Build] = field(default_factory=dict)
-    _restless_ones: dict[str, bool] = field(default_factory=dict)
+    _inputs: Inputs = field(init=False)
+    _log: IntervalLog = field(init=False)
     _count: int = 0
 
     def __post_init__(self) -> None:
         known = self.store.models.builds(self.env)
         self._builds.update({t: b for t, b in known.items() if b.fingerprint})
+        self._inputs = Inputs(self.models, self.marks, self.builder, self._builds)
+        self._log = IntervalLog(self.builder, self.store, self.env, self.run)
 
     def work(self, name: str) -> ModelResult:
-        """Evolve and build one model. What the engine refuses is in the result, not raised."""
+        """Evolve and build one model. What it fails by is in the result, not raised: others go on."""
         model = self.models.models[name]
         if name in self.done:
             return ModelResult(model.table, SKIPPED, reason="done before the interruption")
@@ -79,9 +77,9 @@ class ModelRunner:
         began = time.monotonic()
         try:
             found = self._work(model)
+        except (Interrupted, StateError):
+            raise
         except InstarError as error:
-            if not isinstance(error, EngineError):
-                raise
             found = ModelResult(model.table, FAILED, error=_failure(error, model))
         seconds = time.monotonic() - began
         result = ModelResult(
@@ -94,7 +92,8 @@ class ModelRunner:
 
     def behind(self, name: str, failed: list[str]) -> ModelResult:
         model = self.models.models[name]
-        result = ModelResult(model.table, BEHIND, reason=f"behind {', '.join(failed)}")
+        why = f"behind {', '.join(failed)}" if failed else "not begun: another model failed"
+        result = ModelResult(model.table, BEHIND, reason=why)
         self.store.models.result(self.env, self.run, result)
         return result
 
@@ -117,7 +116,7 @@ class ModelRunner:
                     command="instar run",
                 )
             if report.result is not Result.APPLIED:
-                text = f"{report.error.code}: {report.error.message}" if report.error else "failed"
+                text = _failure(report.error, model) if report.error else "failed"
                 return ModelResult(model.table, FAILED, error=text)
         if adopting:
             self._claim(model, plan)
@@ -140,7 +139,7 @@ class ModelRunner:
         return ModelResult(model.table, CREATED)
 
     def _data(self, model: Model, plan: TablePlan) -> ModelResult:
-        inputs = self.inputs(model)
+        inputs = self._inputs.of(model)
         known = self._builds.get(model.table)
         refreshed = any(step.rung is Rung.REFRESH for step in plan.steps)
         reason = None if plan.steps else self._unchanged(model, known, inputs)
@@ -148,9 +147,9 @@ class ModelRunner:
             return ModelResult(model.table, SKIPPED, reason=reason)
         if refreshed:
             rows = self.builder.rows(model.table, model.format)
-            self._whole_intervals(model)
+            self._log.whole(model, self.queries[model.name])
         else:
-            rows = self._build(model, plan)
+            rows = self._build(model, plan, inputs)
         part = self._in_part(model) and not refreshed
         self._built(model, self._remembered(model, known, inputs, in_part=part))
         self.failpoint("model:built")
@@ -166,7 +165,8 @@ class ModelRunner:
         self, model: Model, known: Build | None, inputs: Mapping[str, str | None], *, in_part: bool
     ) -> Build:
         """What the next run compares. A build in part has not covered its inputs."""
-        build, mark = f"{self.run}/{model.name}", self.marks[model.name]
+        # A name of its own each time: what reads the table knows it by the name.
+        build, mark = f"{self.run}/{model.name}/{new_run()}", self.marks[model.name]
         if in_part:
             if known is not None:
                 return Build(known.fingerprint, known.inputs, build)
@@ -195,40 +195,9 @@ class ModelRunner:
             return None
         if known.fingerprint != self.marks[model.name] or dict(known.inputs) != dict(inputs):
             return None
-        if self._restless(model):
+        if self._inputs.restless(model):
             return None
         return "neither its query nor its inputs changed"
-
-    def _restless(self, model: Model) -> bool:
-        """It may give other rows while no table that it reads has changed; a view hands that on."""
-        known = self._restless_ones.get(model.name)
-        if known is None:
-            own = model.python or model.query.unseen or _CHANGING.search(model.query.canonical)
-            parents = (self.models.models[p] for p in self.models.parents(model.name))
-            views = (p for p in parents if p.materialization == "view")
-            known = bool(own) or any(self._restless(view) for view in views)
-            self._restless_ones[model.name] = known
-        return known
-
-    def inputs(self, model: Model) -> dict[str, str | None]:
-        """What a model's data depends on, each with its version; a view stands for what it reads."""
-        found: dict[str, str | None] = {}
-        for target in self.models.upstream(model.name):
-            parent = self.models.models.get(target.name) if target.kind == "model" else None
-            if parent is None:
-                found[str(target.table)] = self._version(target.table)
-            elif parent.materialization == "view":
-                found[str(parent.table)] = self.marks.get(parent.name) or parent.fingerprint
-                found |= self.inputs(parent)
-            else:
-                build = self._builds.get(parent.table)
-                found[str(parent.table)] = build.build if build else None
-        return found
-
-    def _version(self, table: TableName) -> str | None:
-        if table not in self._versions:
-            self._versions[table] = self.builder.version(table, "")
-        return self._versions[table]
 
     # --- the ways to build ---
 
@@ -241,73 +210,56 @@ class ModelRunner:
             raise EngineError("E434", f"the table {model.table} is gone")
         return live
 
-    def _build(self, model: Model, plan: TablePlan) -> int:
+    def _build(self, model: Model, plan: TablePlan, inputs: Mapping[str, str | None]) -> int:
         live = self._live(model, plan)
         whole = model.incremental is None or self.options.full_refresh
         if not whole and self.builder.rows(model.table, model.format) == 0:
             whole = not self.options.start
-            self._forget_intervals(model)
+            self._log.forget(model)
+        elif not whole and self._first_was_cut_off(model):
+            whole = not self.options.start
         if whole:
-            rows = self._order(model, live, "", whole=True)
-            self._whole_intervals(model)
+            rows = self._order(model, live, inputs, whole=True)
+            self._log.whole(model, self.queries[model.name])
             return rows
         assert model.incremental is not None
         if model.incremental.event_time_column is None:
-            return self._order(model, live, "", whole=False)
-        return self._intervals(model, live)
+            return self._order(model, live, inputs, whole=False)
+        return self._intervals(model, live, inputs)
+
+    def _first_was_cut_off(self, model: Model) -> bool:
+        """There are rows by event time, and nothing of them was written down: all are built once more."""
+        timed = model.incremental is not None and model.incremental.event_time_column
+        return bool(timed) and model.table not in self._builds and self._log.nothing(model)
 
     def _order(
-        self, model: Model, live: Table, part: str, *, whole: bool, interval: Interval | None = None
+        self,
+        model: Model,
+        live: Table,
+        inputs: Mapping[str, str | None],
+        *,
+        whole: bool,
+        interval: Interval | None = None,
     ) -> int:
-        mark = f"{self.run}/{model.table}/{part}"
+        """The mark tells what was asked of which inputs: a resumed run trusts no other build."""
+        part = interval.start if interval is not None else ""
+        mark = f"{self.run}/{model.table}/{part}/{digest(self.marks[model.name], inputs)}"
+        certain = None not in inputs.values()
         sql = self.queries[model.name]
-        order = Order(model, sql, live, mark, whole, interval, self.resumed)
+        order = Order(model, sql, live, mark, whole, interval, self.resumed and certain)
         return self.builder.build(order, self.failpoint)
 
-    def _intervals(self, model: Model, live: Table) -> int:
-        assert model.incremental is not None
-        granularity = model.incremental.granularity
-        span = self._span(model)
+    def _intervals(self, model: Model, live: Table, inputs: Mapping[str, str | None]) -> int:
+        span = self._log.span(model, self.queries[model.name])
         if span is None:
             return 0
-        if self.options.start or self.options.end:
-            wish = asked(self.options.start, self.options.end, granularity, span[1])
-        else:
-            wish = pending(span, granularity, self.store.models.intervals(self.env, model.table))
         rows = 0
-        for interval in wish:
-            rows += self._order(model, live, interval.start, whole=False, interval=interval)
+        for interval in self._log.wish(model, span, self.options.start, self.options.end):
+            rows += self._order(model, live, inputs, whole=False, interval=interval)
             self.failpoint("interval:built")
-            done = as_done([interval], span[1])
-            self.store.models.intervals_done(self.env, model.table, done, self.run)
+            self._log.done(model, interval, span)
             self.failpoint("interval:marked")
         return rows
-
-    def _span(self, model: Model) -> tuple[str, str] | None:
-        """The first and the last event time; a row without one belongs to no interval."""
-        assert model.incremental is not None
-        column = str(model.incremental.event_time_column)
-        found = self.builder.event_range(self.queries[model.name], column)
-        if found.nulls:
-            words = f"the incremental key '{column}' of {model.table} is NULL in some rows"
-            raise EngineError("E430", f"{words}: {found.nulls:,} of them", hint=MEND_KEY)
-        return None if found.first is None or found.last is None else (found.first, found.last)
-
-    def _whole_intervals(self, model: Model) -> None:
-        """All of a model was computed: every interval that it has is done."""
-        if model.incremental is None or model.incremental.event_time_column is None:
-            self._forget_intervals(model)
-            return
-        span, granularity = self._span(model), model.incremental.granularity
-        done: list[Done] = []
-        if span is not None:
-            first, last = (parse_time(t, "the event time") for t in span)
-            end = following(floor(last, granularity), granularity)
-            done = as_done(list(covering(first, end, granularity)), span[1])
-        self.store.models.intervals_done(self.env, model.table, done, self.run, anew=True)
-
-    def _forget_intervals(self, model: Model) -> None:
-        self.store.models.intervals_done(self.env, model.table, [], self.run, anew=True)
 
 
 def told(result: ModelResult) -> str:
@@ -324,7 +276,7 @@ def told(result: ModelResult) -> str:
     return f"{result.table}: {result.status}{f' ({more})' if more else ''}"
 
 
-def _failure(error: EngineError, model: Model) -> str:
+def _failure(error: InstarError, model: Model) -> str:
     """Code and words; a key that breaks shows the line that names it."""
     where = error.where
     if error.code == "E430":

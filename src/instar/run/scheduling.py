@@ -20,15 +20,17 @@ def in_order(
     stop_early: bool = False,
     cancel: Callable[[], None] = lambda: None,
 ) -> dict[str, T]:
-    """Every name's result. `behind` makes the result of what cannot be begun.
+    """Every name's result. `behind` makes the result of what cannot be begun: because of its parents,
+    or, where none is named, because `stop_early` begins nothing more after a failure.
 
     `cancel` is called when the work is broken off, before what still runs is waited for.
     """
     results: dict[str, T] = {}
     if threads <= 1:
         for name in order:
-            bad = _bad(name, parents, results, good, stop_early)
-            results[name] = behind(name, bad) if bad else work(name)
+            bad = _bad(name, parents, results, good)
+            stopped = bool(bad) or (stop_early and _failed(results, good))
+            results[name] = behind(name, bad) if stopped else work(name)
         return results
     left = list(order)
     running: dict[Future[T], str] = {}
@@ -38,8 +40,8 @@ def in_order(
                 for name in list(left):
                     if any(p in left or p in running.values() for p in parents.get(name, ())):
                         continue
-                    bad = _bad(name, parents, results, good, stop_early)
-                    if bad:
+                    bad = _bad(name, parents, results, good)
+                    if bad or (stop_early and _failed(results, good)):
                         results[name] = behind(name, bad)
                         left.remove(name)
                     elif len(running) < threads:
@@ -61,7 +63,9 @@ def _bad(
     parents: Mapping[str, Sequence[str]],
     results: Mapping[str, T],
     good: Callable[[T], bool],
-    stop_early: bool,
 ) -> list[str]:
-    watched = results if stop_early else [p for p in parents.get(name, ()) if p in results]
-    return [p for p in watched if not good(results[p])]
+    return [p for p in parents.get(name, ()) if p in results and not good(results[p])]
+
+
+def _failed(results: Mapping[str, T], good: Callable[[T], bool]) -> bool:
+    return any(not good(result) for result in results.values())

@@ -9,23 +9,31 @@ from typing import Any
 from instar.backends.base import Backend
 from instar.backends.registry import Engine
 from instar.backends.spark.base import SparkBackend
+from instar.backends.spark.expressions import CHANGING, CLOCK
 from instar.backends.spark.schemas import schema_json
 from instar.backends.spark.types import columns_from_json, spark_type
 from instar.backends.spark.views import views_in
 from instar.backends.sql import literal_spark, quote_backtick
+from instar.core.guards import MEND_KEY
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.errors import EngineError
-from instar.run.building import MEND_KEY, Events, Failpoint, Order
+from instar.run.building import Events, Failpoint, Order
+from instar.run.functions import Functions
+from instar.run.keys import twice
 from instar.run.python_model import call_model
 from instar.run.spark_infer import SparkInferrer
-from instar.run.spark_refresh import refresh_steps, to_table_steps
+from instar.run.spark_refresh import broken_rows, refresh_steps, to_table_steps
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
 from instar.spark import SparkHandle
 
 _LOOK_BACK = 100
+_MOVING = {
+    **dict.fromkeys((*CLOCK, *CHANGING, "reflect", "java_method", "try_reflect"), frozenset[int]()),
+    "unix_timestamp": frozenset((0,)),
+}
 
 
 class SparkBuilder:
@@ -181,18 +189,14 @@ class SparkBuilder:
             return
         from pyspark.sql import functions as f
 
-        table = order.model.table
-        hint = MEND_KEY
+        model = order.model
         with self._handle.errors():
-            for key in incremental.columns:
-                if rows.where(f.col(quote_backtick(key)).isNull()).limit(1).collect():
-                    words = f"the incremental key '{key}' of {table} is NULL in some rows"
-                    raise EngineError("E430", words, hint=hint)
+            for broken, message in broken_rows(model):
+                if rows.where(broken).limit(1).collect():
+                    raise EngineError("E430", message, hint=MEND_KEY)
             keys = [f.col(quote_backtick(k)) for k in incremental.unique_key]
             if keys and rows.groupBy(*keys).count().where("count > 1").limit(1).collect():
-                told = ", ".join(incremental.unique_key)
-                words = f"the unique key ({told}) of {table} stands twice in the new rows"
-                raise EngineError("E430", words, hint=hint)
+                raise EngineError("E430", twice(model), hint=MEND_KEY)
 
     def _replaced(self, order: Order, rows: Any, place: str, where: str | None) -> None:
         match order.model.format:
@@ -302,6 +306,9 @@ class SparkBuilder:
         text = f"SELECT {ends}, count(*) - count({at}) n FROM (\n{sql}\n)"
         row = self._handle.run(text)[0]
         return Events(row["a"], row["b"], int(row["n"]))
+
+    def functions(self) -> Functions:
+        return Functions("spark", _MOVING)
 
     def version(self, name: TableName, format_: str) -> str | None:
         del format_

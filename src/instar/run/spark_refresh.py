@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 
 from instar.backends.base import SWITCH
 from instar.backends.spark import delta_sql
@@ -11,9 +12,14 @@ from instar.backends.spark.iceberg_ddl import FORMAT_VERSION
 from instar.backends.spark.statements import properties_sql
 from instar.backends.spark.types import spark_type
 from instar.backends.sql import literal_spark, qualified, quote_backtick
+from instar.core.guards import refusal
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
+from instar.run.building import REACH
+from instar.run.keys import far_times, null_keys, twice
 from instar.sources.models import Model
+
+_TWICE = "__instar_twice"
 
 
 def refresh_steps(
@@ -21,7 +27,7 @@ def refresh_steps(
 ) -> tuple[Step, ...]:
     """`location` is where the files of the live table lie; only Parquet asks."""
     lost = ("rows that the query no longer returns",) if model.incremental else ()
-    select = _selected(target, sql)
+    select = _selected(model, target, sql)
     if model.format == "parquet":
         statements = _parquet(target, place, select, _next_folder(location, select))
     else:
@@ -45,7 +51,7 @@ def to_table_steps(model: Model, target: Table, place: str, sql: str) -> tuple[S
     """Built aside, then the view goes and the table takes its name; each statement bears repetition."""
     aside = TableName(target.name.schema, f"{target.name.name}__instar_new")
     full = f"{place.split('.', 1)[0]}.{qualified(aside, backtick=True)}"
-    select = _selected(target, sql)
+    select = _selected(model, target, sql)
     if model.format == "delta":
         said = properties_sql(delta_sql.create_properties(target, frozenset()))
         how = f"USING delta TBLPROPERTIES ({said})"
@@ -75,10 +81,32 @@ def _partitioned(target: Table) -> str:
     return f" PARTITIONED BY ({by})" if by else ""
 
 
-def _selected(target: Table, sql: str) -> str:
-    """The query with exactly the columns and scalar types of the target."""
+def broken_rows(model: Model) -> Iterator[tuple[str, str]]:
+    """Conditions of one row that breaks the model's key, each with what is wrong."""
+    for key, message in null_keys(model):
+        yield f"{quote_backtick(key)} IS NULL", message
+    first, stop = (f"TIMESTAMP_NTZ {literal_spark(t)}" for t in REACH)
+    for column, message in far_times(model):
+        at = f"CAST({quote_backtick(column)} AS TIMESTAMP_NTZ)"
+        yield f"({at} < {first} OR {at} >= {stop})", message
+
+
+def _selected(model: Model, target: Table, sql: str) -> str:
+    """The query with exactly the columns and scalar types of the target; a broken key fails in it."""
     columns = ", ".join(_column(c.name, spark_type(c.type)) for c in target.columns)
-    return f"SELECT {columns} FROM (\n{sql}\n)"
+    if model.incremental is None:
+        return f"SELECT {columns} FROM (\n{sql}\n)"
+    broken = list(broken_rows(model))
+    source = f"(\n{sql}\n)"
+    if message := twice(model):
+        keys = ", ".join(quote_backtick(k) for k in model.incremental.unique_key)
+        source = f"(SELECT *, count(*) OVER (PARTITION BY {keys}) AS {_TWICE} FROM {source})"
+        broken.append((f"{_TWICE} > 1", message))
+    cases = " ".join(
+        f"WHEN {condition} THEN CAST(raise_error({literal_spark(refusal('E430', text))}) AS BOOLEAN)"
+        for condition, text in broken
+    )
+    return f"SELECT {columns} FROM {source} WHERE CASE {cases} ELSE TRUE END"
 
 
 def _column(name: str, type_: str) -> str:

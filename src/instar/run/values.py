@@ -100,6 +100,7 @@ def _same(asked: Asked, inferrer: Inferrer, found: Mapping[str, str]) -> None:
     values = {d: inferrer.constant(text) for d, text in found.items()}
     told = {v for v in values.values() if v is not None}
     if len(told) > 1:
+        _constant(asked, inferrer, found, values)
         both = ", ".join(f"{v} in {d}" for d, v in values.items())
         raise ProjectError(
             "E158",
@@ -107,6 +108,20 @@ def _same(asked: Asked, inferrer: Inferrer, found: Mapping[str, str]) -> None:
             hint="Write it so that both dialects agree.",
             where=asked.where,
         )
+
+
+def _constant(
+    asked: Asked, inferrer: Inferrer, found: Mapping[str, str], values: Mapping[str, str | None]
+) -> None:
+    """Two answers of the clock or of chance are no sign that two dialects differ."""
+    if all(inferrer.constant(text) == values[dialect] for dialect, text in found.items()):
+        return
+    raise ProjectError(
+        "E158",
+        f"{asked.what} gives another value each time it is asked",
+        hint="Write a constant, or compute the value in the query and fill old rows by hand.",
+        where=asked.where,
+    )
 
 
 def _refused(asked: Asked, problems: list[str]) -> ProjectError:

@@ -11,13 +11,16 @@ from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import (
     Array,
     Column,
+    Date,
     Decimal,
     Map,
     Path,
     String,
     Struct,
+    Timestamp,
     Type,
     children,
+    type_text,
     with_children,
 )
 from instar.errors import Location, ProjectError
@@ -68,6 +71,7 @@ def check_output(model: Model, inferred: tuple[Column, ...]) -> None:
                 hint=suggestion(key, shown, "It returns"),
                 where=model.places.get("incremental"),
             )
+    _check_time(model, inferred)
     for name in model.columns:
         path = split_path(name) or (name,)
         if not _has(inferred, path):
@@ -77,6 +81,29 @@ def check_output(model: Model, inferred: tuple[Column, ...]) -> None:
                 hint=suggestion(name, shown, "It returns"),
                 where=model.places.get(f"columns.{name}"),
             )
+
+
+def _check_time(model: Model, inferred: tuple[Column, ...]) -> None:
+    """An interval begins and ends at a time; a text or a number that stands for one has another order."""
+    name = model.incremental.event_time_column if model.incremental else None
+    if model.incremental is None or name is None:
+        return
+    type_ = next(c.type for c in inferred if c.name.casefold() == name.casefold())
+    where = model.places.get("incremental.event_time_column", model.places.get("incremental"))
+    if not isinstance(type_, Date | Timestamp):
+        raise ProjectError(
+            "E160",
+            f"the event time '{name}' is a {type_text(type_)}, neither a DATE nor a TIMESTAMP",
+            hint="Cast it in the query.",
+            where=where,
+        )
+    if isinstance(type_, Date) and model.incremental.granularity == "hour":
+        raise ProjectError(
+            "E160",
+            f"the event time '{name}' is a DATE, and a DATE has no hours",
+            hint="Choose the granularity day, or cast it to a TIMESTAMP in the query.",
+            where=model.places.get("incremental.granularity", where),
+        )
 
 
 def _has(columns: tuple[Column, ...], path: Path) -> bool:

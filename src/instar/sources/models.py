@@ -353,6 +353,7 @@ class _Graph:
         self.models, self.env = models, env
         self.by_table = {_folded(m.table): m for m in models.values()}
         self.manifests = {_folded(name): name for name in declared}
+        self.outside: dict[tuple[str, str], TableName] = {}
 
     def build(self) -> Models:
         for model in self.models.values():
@@ -391,7 +392,8 @@ class _Graph:
                 hint=suggestion(read.name, known, "There are"),
                 where=model.locate(read.start),
             )
-        return Target(table, "outside", read.name)
+        # One table, whatever the case that it is spelled in.
+        return Target(self.outside.setdefault(key, table), "outside", read.name)
 
     def _order(self, targets: Mapping[str, tuple[tuple[Read, Target], ...]]) -> tuple[str, ...]:
         """Parents first; among equals by name, so that the order is the same each time."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from instar.dialects import reading
+from instar.sources.models_words import squeezed
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -78,7 +79,7 @@ def parse_query(text: str, dialect: str) -> Query:
             _place_of(tree, twice),
             "Give one of them another name with AS.",
         )
-    return Query(reads, outputs, star, _squeezed(text), _unseen(tree, text))
+    return Query(reads, outputs, star, squeezed(text, dialect), _unseen(tree, text))
 
 
 def _count(names: tuple[str, ...], name: str) -> int:
@@ -99,7 +100,8 @@ def parsed(text: str, dialect: str) -> exp.Query:
     except ParseError as error:
         raise _unparsable(error, text) from None
     except TokenError as error:
-        raise BadQuery("E151", f"the SQL cannot be read: {str(error).splitlines()[0]}") from None
+        said = f"the SQL cannot be read: {str(error).splitlines()[0]}"
+        raise BadQuery("E151", said, hint=_template_hint(text)) from None
     found = [t for t in found if not isinstance(t, exp.Semicolon)]
     if not found:
         raise BadQuery("E152", "there is no query", 0, "Write one SELECT after the frontmatter.")
@@ -136,13 +138,22 @@ def _unparsable(error: Any, text: str) -> BadQuery:
     said = str(first.get("description") or "it is not SQL").rstrip(".").splitlines()[0]
     if "missing for" in said:
         said = "it ends too early or a part is missing"
+    if "Token" in said:
+        word = str(first.get("highlight") or "").strip()
+        said = f"'{word}' does not belong here" if word else "a word does not belong here"
     line, column = first.get("line"), first.get("col")
     at = None
     if isinstance(line, int) and isinstance(column, int):
         lines = text.splitlines(keepends=True)
         end = sum(map(len, lines[: line - 1])) + column
         at = max(0, end - len(str(first.get("highlight") or "")))
-    return BadQuery("E151", f"the SQL cannot be read: {said}", at)
+    return BadQuery("E151", f"the SQL cannot be read: {said}", at, _template_hint(text))
+
+
+def _template_hint(text: str) -> str | None:
+    if "{{" not in text and "{%" not in text:
+        return None
+    return "A template is not filled in: a model is plain SQL, and names others by ref('name')."
 
 
 def _offset(tree: Any) -> int | None:
@@ -235,14 +246,3 @@ def _place_of(tree: exp.Query, name: str) -> int | None:
         first = first.this
     same = [e for e in first.expressions if e.alias_or_name.casefold() == name.casefold()]
     return _offset(same[1]) if len(same) > 1 else None
-
-
-_BLANKS = re.compile(
-    r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`)|(?:--[^\n]*|/\*.*?\*/|\s+)+""", re.DOTALL
-)
-
-
-def _squeezed(text: str) -> str:
-    """The text without what does not matter: comments and layout."""
-    told = _BLANKS.sub(lambda m: m[1] if m[1] is not None else " ", text)
-    return told.strip().rstrip("; ")

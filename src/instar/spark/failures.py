@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
+from instar.core.guards import refused
 from instar.errors import EngineError, EnvironmentProblem, InstarError, OutcomeUnknown
 
 _SENTENCE_END = re.compile(r"(?<=[^.][.!?])\s")
@@ -74,7 +75,7 @@ def translate(error: Exception) -> InstarError | None:
             hint="It may or may not have been done. Nothing was tried again; run the command once"
             " more and it looks at the table first.",
         )
-    return _refused(error, condition, text)
+    return refused(text) or _refused(error, condition, text)
 
 
 def token_refused() -> EnvironmentProblem:

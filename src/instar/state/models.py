@@ -19,6 +19,10 @@ _TABLES = (
   env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL, start TEXT NOT NULL,
   stop TEXT NOT NULL, closed INTEGER NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (env, schema, name, start))""",
+    """CREATE TABLE IF NOT EXISTS model_wholes (
+  env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL, granularity TEXT NOT NULL,
+  start TEXT NOT NULL, stop TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (env, schema, name))""",
     """CREATE TABLE IF NOT EXISTS model_runs (
   run TEXT PRIMARY KEY, env TEXT NOT NULL, options TEXT NOT NULL, status TEXT NOT NULL,
   started REAL NOT NULL, ended REAL)""",
@@ -48,6 +52,15 @@ class Done:
     start: str
     stop: str
     closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Every interval of a granularity from `start` to `stop`: closed, and built at once."""
+
+    granularity: str
+    start: str
+    stop: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +114,7 @@ class ModelLog:
         key = (env, table.schema, table.name)
         with self._prepare().write() as sql:
             if anew:
-                for log in ("model_builds", "model_intervals"):
+                for log in ("model_builds", "model_intervals", "model_wholes"):
                     sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
             sql.execute(
                 "INSERT OR IGNORE INTO model_builds VALUES (?, ?, ?, '', '{}', '', ?)",
@@ -124,14 +137,35 @@ class ModelLog:
         )
         return {start: Done(start, stop, bool(closed)) for start, stop, closed in rows}
 
+    def whole(self, env: str, table: TableName) -> Whole | None:
+        """What the last build of all rows has covered."""
+        rows = self._prepare().read(
+            "SELECT granularity, start, stop FROM model_wholes"
+            " WHERE env = ? AND schema = ? AND name = ?",
+            (env, table.schema, table.name),
+        )
+        return Whole(*rows[0]) if rows else None
+
     def intervals_done(
-        self, env: str, table: TableName, done: Sequence[Done], run: str, *, anew: bool = False
+        self,
+        env: str,
+        table: TableName,
+        done: Sequence[Done],
+        run: str,
+        *,
+        anew: bool = False,
+        whole: Whole | None = None,
     ) -> None:
+        """`anew`: what was done before counts no more."""
         key = (env, table.schema, table.name)
         with self._prepare().write() as sql:
-            if anew:
+            for log in ("model_intervals", "model_wholes") if anew else ():
+                sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
+            if whole is not None:
+                told = (whole.granularity, whole.start, whole.stop, run, self._clock())
                 sql.execute(
-                    "DELETE FROM model_intervals WHERE env = ? AND schema = ? AND name = ?", key
+                    "INSERT OR REPLACE INTO model_wholes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*key, *told),
                 )
             sql.executemany(
                 "INSERT OR REPLACE INTO model_intervals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

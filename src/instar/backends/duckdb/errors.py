@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
+from instar.core.guards import refused
 from instar.errors import EngineError, EnvironmentProblem, InstarError, Interrupted
 
 _NO_ROOM = ("No space left on device", "File too large", "Disk quota exceeded")
@@ -14,6 +15,8 @@ def translated(error: duckdb.Error, statement: str) -> InstarError:
     text = str(error).strip()
     if isinstance(error, duckdb.InterruptException):
         return Interrupted("E223", "stopped while DuckDB was at work; nothing was changed")
+    if isinstance(error, duckdb.InvalidInputException) and (own := refused(text)):
+        return own
     if isinstance(error, duckdb.TransactionException) or "onflict" in text.splitlines()[0]:
         return EngineError(
             "E221",

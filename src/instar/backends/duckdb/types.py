@@ -29,6 +29,7 @@ from instar.core.types import (
     Uuid,
     Variant,
     array,
+    children,
     map_of,
 )
 
@@ -108,6 +109,13 @@ def parse_type(text: str) -> Type:
     return found if parser.at == len(text) else Opaque(text)
 
 
+def unnamed(type_: Type) -> bool:
+    """Whether it holds a row without field names, which no table can keep."""
+    if isinstance(type_, Opaque):
+        return type_.text.startswith("STRUCT(")
+    return any(unnamed(c.type) for c in children(type_))
+
+
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?: WITH TIME ZONE)?")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NAME = re.compile(r'[^\W\d]\w*|"(?:[^"]|"")*"')
@@ -140,7 +148,7 @@ class _Parser:
         if not self.text.startswith("(", self.at):
             return FROM_SQL.get(word[0], Opaque(word[0]))
         if word[0] == "STRUCT":
-            return Struct(self._fields())
+            return self._struct(start)
         if word[0] == "MAP":
             return self._map()
         if word[0] == "DECIMAL" and (digits := _DIGITS.match(self.text, self.at)):
@@ -149,12 +157,22 @@ class _Parser:
         self.at = closing(self.text, self.at) + 1 or len(self.text)
         return Opaque(self.text[start : self.at])
 
-    def _fields(self) -> tuple[Column, ...]:
+    def _struct(self, start: int) -> Type:
+        """The fields; a row without field names is a type that only DuckDB can say."""
+        opening = self.at
+        fields = self._fields()
+        if fields is not None:
+            return Struct(fields)
+        self.at = closing(self.text, opening) + 1 or len(self.text)
+        return Opaque(self.text[start : self.at])
+
+    def _fields(self) -> tuple[Column, ...] | None:
         fields: list[Column] = []
         self.at += 1
         while not self.text.startswith(")", self.at):
             name = _NAME.match(self.text, self.at)
-            assert name is not None, f"no field name at {self.at} in {self.text}"
+            if name is None or not self.text.startswith(" ", name.end()):
+                return None
             self.at = name.end() + 1
             bare_name = name[0][1:-1].replace('""', '"') if name[0][0] == '"' else name[0]
             fields.append(Column(bare_name, self.type()))

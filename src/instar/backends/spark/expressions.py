@@ -12,7 +12,7 @@ from instar.core.schema import Check, Wanted
 from instar.core.types import Path, path_text, walk
 
 _DIALECT = "spark"
-_CLOCK = frozenset(
+CLOCK = frozenset(
     (
         "now",
         "current_timestamp",
@@ -28,7 +28,7 @@ _CLOCK = frozenset(
     )
 )
 """What answers differently in another statement."""
-_CHANGING = frozenset(
+CHANGING = frozenset(
     (
         "rand",
         "randn",
@@ -93,7 +93,7 @@ def renamed(sql: str, new_name: Callable[[Path], Path]) -> str:
 
 def changing(sql: str, *, clock: bool = False) -> str | None:
     """The function in it that gives another value each time, if there is one."""
-    looked_for = _CHANGING | _CLOCK if clock else _CHANGING
+    looked_for = CHANGING | CLOCK if clock else CHANGING
     for function in parsed(sql).find_all(exp.Func):
         names = {function.sql_name().lower(), function.name.lower(), function.key.lower()}
         if found := names & looked_for:

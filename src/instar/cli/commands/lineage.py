@@ -80,6 +80,10 @@ def _branch(web: Web, place: Place, indent: str, *, up: bool, seen: frozenset[An
         lines.append(f"{indent}{'<-' if up else '->'} {other}")
         if other.key not in seen:
             lines += _branch(web, other, indent + "  ", up=up, seen=seen | {other.key})
+    if up and web.unknown(place):
+        lines.append(f"{indent}<- unknown")
+    if not up:
+        lines += [f"{indent}-> {other} (perhaps)" for other in sorted(web.perhaps(place))]
     return lines
 
 
@@ -90,7 +94,9 @@ def lineage_document(web: Web, places: list[Place]) -> dict[str, Any]:
             {
                 "column": str(p),
                 "from": [str(s) for s in sorted(web.sources(p))],
+                "from_unknown": web.unknown(p),
                 "to": [str(h) for h in sorted(web.heirs(p))],
+                "perhaps_to": [str(h) for h in sorted(web.perhaps(p))],
                 "reaches": [str(d) for d in web.downstream([p])],
             }
             for p in places
@@ -113,6 +119,8 @@ def mermaid(web: Web, places: list[Place]) -> str:
         for heir in sorted(web.heirs(place)):
             edges[(str(place), str(heir))] = None
             open_.append(heir)
+        if web.unknown(place):
+            edges[("unknown", str(place))] = None
     names = {n: f"c{i}" for i, n in enumerate(dict.fromkeys(n for e in edges for n in e))}
     lines = [f'  {mark}["{name}"]' for name, mark in names.items()]
     lines += [f"  {names[a]} --> {names[b]}" for a, b in edges]

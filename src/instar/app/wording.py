@@ -1,0 +1,34 @@
+"""The findings of a table's plan in the words of a model: its frontmatter, not a manifest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from instar.core.plan import TablePlan
+
+_HINTS = {
+    "F101": "Give the column a `default` in the model's frontmatter.",
+    "F104": "Pass --allow-full-refresh to recompute the table.",
+    "F105": "If so, say `renamed_from` for the new column in the model's frontmatter.",
+    "F201": "Mend the query so that the type stays, or pass --allow-full-refresh to recompute the table.",
+    "F202": "Mend the `default` or the `backfill` of the column in the frontmatter.",
+    "F203": "Give the column a `default` or a `backfill` without NULLs in the frontmatter.",
+    "F204": "Look at the `default` and the `backfill` of the columns in the frontmatter.",
+}
+_KEYS = {"_using": "backfill", "_default": "default"}
+
+
+def in_model_words(plan: TablePlan) -> TablePlan:
+    said = tuple(
+        replace(f, message=_spoken(f.message), hint=_HINTS.get(f.code, f.hint))
+        for f in plan.findings
+    )
+    return replace(plan, findings=said)
+
+
+def _spoken(message: str) -> str:
+    for key, word in _KEYS.items():
+        message = message.replace(f"the {key} of", f"the {word} of").replace(
+            f"by {key}", f"by {word}"
+        )
+    return message

@@ -1,0 +1,136 @@
+"""The statements that write a model's rows on DuckDB, and those that refuse a broken key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from instar.backends.duckdb.create import table_body
+from instar.backends.duckdb.facts import Index, facts_of
+from instar.backends.duckdb.folding import fold
+from instar.backends.duckdb.types import type_sql
+from instar.backends.relational.create import comments
+from instar.backends.sql import literal, qualified, quote_double
+from instar.core.guards import refusal
+from instar.core.schema import Table, Unique
+from instar.run.building import REACH, Order
+from instar.run.keys import far_times, null_keys, twice
+from instar.sources.models import Model
+
+BATCH = "__instar_batch"
+STAYS = "__instar_stays"
+
+
+def within(order: Order) -> str:
+    """The condition of an interval."""
+    assert order.interval is not None
+    assert order.model.incremental is not None
+    name = str(order.model.incremental.event_time_column)
+    column = next(c for c in order.live.columns if c.name.casefold() == name.casefold())
+    quoted, type_ = quote_double(column.name), type_sql(column.type)
+    start, stop = (
+        f"CAST({literal(t)} AS {type_})" for t in (order.interval.start, order.interval.stop)
+    )
+    return f"{quoted} >= {start} AND {quoted} < {stop}"
+
+
+def guards(model: Model, rows: str) -> Iterator[str]:
+    """Statements that fail when a key of `rows` is NULL, stands twice, or is no time of an interval."""
+
+    def fails(message: str, rest: str) -> str:
+        said = literal(refusal("E430", message))
+        return f"SELECT error({said}) FROM {rows} {rest} LIMIT 1"
+
+    for key, message in null_keys(model):
+        yield fails(message, f"WHERE {quote_double(key)} IS NULL")
+    for column, message in far_times(model):
+        at = f"CAST({quote_double(column)} AS TIMESTAMP)"
+        first, stop = (f"TIMESTAMP {literal(t)}" for t in REACH)
+        yield fails(message, f"WHERE {at} < {first} OR {at} >= {stop}")
+    if message := twice(model):
+        assert model.incremental is not None
+        keys = ", ".join(quote_double(k) for k in model.incremental.unique_key)
+        yield fails(message, f"GROUP BY {keys} HAVING count(*) > 1")
+
+
+def written(order: Order, rows: str) -> Iterator[str]:
+    """`rows` is a query: the batch, or the model's own where nothing else looks at them."""
+    name = qualified(order.live.name)
+    incremental = order.model.incremental
+    insert = f"INSERT INTO {name} BY NAME{rows}"
+    if incremental is None or order.whole:
+        if facts_of(order.live).bound:
+            yield f"DELETE FROM {name}"
+            yield insert
+        else:
+            yield from _anew(order.live, insert)
+    elif incremental.unique_key:
+        yield _merge(order, name)
+    else:
+        column = quote_double(incremental.partition_column or "")
+        by_value = f"{column} IN (SELECT {column} FROM {BATCH})"
+        gone = by_value if incremental.partition_column else within(order)
+        if _unique(order.live) and not facts_of(order.live).bound:
+            yield f"CREATE OR REPLACE TEMP TABLE {STAYS} AS SELECT * FROM {name} WHERE ({gone}) IS NOT TRUE"
+            yield from _anew(
+                order.live, f"INSERT INTO {name} BY NAME SELECT * FROM {STAYS}", insert
+            )
+            yield f"DROP TABLE temp.{STAYS}"
+        else:
+            yield f"DELETE FROM {name} WHERE {gone}"
+            yield insert
+
+
+def _unique(live: Table) -> bool:
+    """DuckDB still sees a key that its own transaction has deleted: such a table is written anew."""
+    keys = live.primary_key or any(isinstance(c, Unique) for c in live.constraints)
+    return bool(keys) or any(index.unique for index in facts_of(live).indexes)
+
+
+def _anew(live: Table, *inserts: str) -> Iterator[str]:
+    """The table, its rows, and what hangs on it."""
+    name, facts = qualified(live.name), facts_of(live)
+    yield f"CREATE OR REPLACE TABLE {name} {table_body(live, dict(facts.collations))}"
+    yield from comments(live, name)
+    yield from inserts
+    yield from kept_indexes(live, live)
+
+
+def kept_indexes(live: Table, target: Table) -> Iterator[str]:
+    """The indexes of a table that its successor can have too."""
+    name, names = qualified(target.name), tuple(c.name for c in target.columns)
+    for index in facts_of(live).indexes:
+        if _fits(index, names):
+            yield index.create(name, names, {})
+
+
+def lost_objects(live: Table, target: Table) -> Iterator[str]:
+    """What hangs on a table and does not go over to its successor, in words."""
+    names = tuple(c.name for c in target.columns)
+    for index in facts_of(live).indexes:
+        if not _fits(index, names):
+            yield f"the index {index.name}"
+    if live.primary_key and live.primary_key != target.primary_key:
+        yield f"the primary key ({', '.join(live.primary_key)})"
+    for constraint in live.constraints:
+        if constraint not in target.constraints:
+            yield f"the constraint {constraint.name}"
+
+
+def _fits(index: Index, names: tuple[str, ...]) -> bool:
+    there = {fold(n) for n in names}
+    return index.expressions is not None and {fold(c) for c in index.columns} <= there
+
+
+def _merge(order: Order, name: str) -> str:
+    assert order.model.incremental is not None
+    keys = {k.casefold() for k in order.model.incremental.unique_key}
+    on = " AND ".join(
+        f"t.{quote_double(k)} = s.{quote_double(k)}" for k in order.model.incremental.unique_key
+    )
+    outputs = [c.name for c in order.live.columns]
+    rest = [c for c in outputs if c.casefold() not in keys]
+    update = "UPDATE BY NAME" if rest else "DO NOTHING"
+    return (
+        f"MERGE INTO {name} AS t USING {BATCH} AS s ON {on}"
+        f" WHEN MATCHED THEN {update} WHEN NOT MATCHED THEN INSERT BY NAME"
+    )

@@ -1,0 +1,99 @@
+"""Where columns come from, query by query: what cannot be told is said to be unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.world import World
+
+O_ROW = {"o.id", "o.cust", "o.amt"}
+UNKNOWN = {"unknown"}
+
+CASES: dict[str, tuple[str, dict[str, set[str]]]] = {
+    "a union by name": (
+        "SELECT amt AS v, id FROM o UNION ALL BY NAME SELECT cust AS id, o AS v, name FROM c",
+        {"v": {"o.amt", "c.o"}, "id": {"o.id", "c.cust"}, "name": {"c.name"}},
+    ),
+    "a union by place": (
+        "SELECT id, amt AS v FROM o UNION ALL SELECT cust, o FROM c",
+        {"id": {"o.id", "c.cust"}, "v": {"o.amt", "c.o"}},
+    ),
+    "a lateral query": (
+        "SELECT id, b FROM o, LATERAL (SELECT amt + 1 AS b) z",
+        {"id": {"o.id"}, "b": {"o.amt"}},
+    ),
+    "a list": ("SELECT u FROM o, unnest([o.amt]) AS t(u)", {"u": {"o.amt"}}),
+    "a pivot": (
+        "SELECT * FROM (SELECT cust, amt FROM o) PIVOT (sum(amt) FOR cust IN (1, 2))",
+        {"1": UNKNOWN, "2": UNKNOWN},
+    ),
+    "a pivot statement": ("SELECT * FROM (PIVOT o ON cust IN (1) USING sum(amt))", {"id": UNKNOWN}),
+    "columns by pattern": ("SELECT COLUMNS('a.*') FROM o", {"amt": UNKNOWN}),
+    "a whole row": ("SELECT o FROM o", {"o": O_ROW}),
+    "a whole row of a query": ("SELECT q FROM (SELECT id, amt FROM o) q", {"q": {"o.id", "o.amt"}}),
+    "a column of the alias's name": ("SELECT o.o AS q FROM c AS o", {"q": {"c.o"}}),
+    "a query inside a query inside a value": (
+        "SELECT (SELECT max(name) FROM (SELECT name FROM c) x) AS m FROM o",
+        {"m": {"c.name"}},
+    ),
+    "a constant": ("SELECT 1 AS one, count(*) AS n FROM o", {"one": set(), "n": set()}),
+    "a function of each element": (
+        "SELECT list_transform([amt], lambda x: x + 1) AS l FROM o",
+        {"l": {"o.amt"}},
+    ),
+    "recursion": (
+        "WITH RECURSIVE r AS (SELECT id FROM o UNION ALL SELECT r.id + 1 FROM r WHERE r.id < 3)"
+        " SELECT id FROM r",
+        {"id": {"o.id"}},
+    ),
+}
+
+
+@pytest.fixture
+def shop(world: World) -> World:
+    world.sql(
+        "CREATE TABLE o (id INT, cust INT, amt INT)",
+        "CREATE TABLE c (cust INT, name VARCHAR, o INT)",
+        "SELECT 1",
+    )
+    return world
+
+
+def sources(world: World, model: str) -> dict[str, set[str]]:
+    web, places = world.project.lineage(model)
+    return {
+        p.column: {f"{s.table.name}.{s.column}" for s in web.sources(p)}
+        | (UNKNOWN if web.unknown(p) else set())
+        for p in places
+    }
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_where_columns_come_from(shop: World, case: tuple[str, dict[str, set[str]]]) -> None:
+    query, expected = case
+    shop.model("m", query)
+    found = sources(shop, "m")
+    assert {n: found[n] for n in expected} == expected
+
+
+def test_a_table_that_is_spelled_in_two_cases(shop: World) -> None:
+    shop.model("a", "SELECT id FROM o")
+    shop.model("b", 'SELECT * FROM "O"')
+    assert sources(shop, "a") == {"id": {"o.id"}}
+    assert sources(shop, "b") == {"id": {"o.id"}, "cust": {"o.cust"}, "amt": {"o.amt"}}
+
+
+def test_a_change_names_those_whom_it_may_reach(shop: World) -> None:
+    shop.model("a", "SELECT id, amt, cust FROM o")
+    shop.model("p", "SELECT * FROM (SELECT cust, amt FROM a) PIVOT (sum(amt) FOR cust IN (1, 2))")
+    shop.model("q", "SELECT COLUMNS('am.*') FROM a")
+    shop.run()
+    web, (amt,) = shop.project.lineage("a.amt")
+    assert [(p.table.name, p.column) for p in web.perhaps(amt)] == [
+        ("p", "1"),
+        ("p", "2"),
+        ("q", "amt"),
+    ]
+    shop.model("a", "SELECT id, cust FROM o")
+    said = [f.message for f in shop.table("a").findings if f.code == "F704"]
+    assert "perhaps model 'q' (models/q.sql)" in said[0]
