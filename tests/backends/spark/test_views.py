@@ -37,6 +37,9 @@ def test_the_views_that_read_a_column_are_told_apart_from_those_that_do_not(benc
         "everything": "SELECT * FROM wide",
     }.items():
         bench.sql(f"CREATE VIEW {{s}}.{name} AS {query}")
+    bench.sql("CREATE TABLE {s}.gone (a INT) USING delta")
+    bench.sql("CREATE VIEW {s}.already_broken AS SELECT a FROM {s}.gone")
+    bench.sql("DROP TABLE {s}.gone")
     bench.sql("USE default")
     renamed = Table(bench.name("wide"), columns(a2="int", b="string", s="struct<x: int>"))
     assert {n.name for n in bench.backend.broken_views(renamed)} == {"direct", "behind"}

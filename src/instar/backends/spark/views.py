@@ -17,8 +17,7 @@ from instar.backends.spark.types import value_type
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import Table, TableName
 from instar.dialects import reading
-from instar.errors import EngineError
-from instar.spark import SparkHandle
+from instar.spark import SparkHandle, SparkSqlError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +31,21 @@ def views_in(handle: SparkHandle, catalog: str, schema: str) -> tuple[View, ...]
     place = f"{quote_backtick(catalog)}.{quote_backtick(schema)}"
     try:
         rows = handle.run(f"SHOW VIEWS IN {place}")
-        names = [str(row["viewName"]) for row in rows if not row["isTemporary"]]
-        return tuple(
-            View(TableName(schema, name), _text(handle, f"{place}.{quote_backtick(name)}"))
-            for name in names
-        )
-    except EngineError:
+    except SparkSqlError:
         return ()
+    names = [str(row["viewName"]) for row in rows if not row["isTemporary"]]
+    return tuple(
+        View(TableName(schema, name), _text(handle, f"{place}.{quote_backtick(name)}"))
+        for name in names
+    )
 
 
 def _text(handle: SparkHandle, place: str) -> str:
-    said = json.loads(handle.run(f"DESCRIBE EXTENDED {place} AS JSON")[0][0])
+    """Its query; nothing where the view itself is broken or gone meanwhile, which hides no other."""
+    try:
+        said = json.loads(handle.run(f"DESCRIBE EXTENDED {place} AS JSON")[0][0])
+    except SparkSqlError:
+        return ""
     return str(said.get("view_text", ""))
 
 
@@ -69,7 +72,7 @@ def _works(handle: SparkHandle, sql: str | None) -> bool:
     try:
         with handle.errors():
             return handle.session.sql(sql).schema is not None
-    except EngineError:
+    except SparkSqlError:
         return False
 
 
