@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from sqlglot.dialects.dialect import DialectType
 
+DIALECTS = {
+    "spark": "spark",
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "dsql": "postgres",
+    "snowflake": "snowflake",
+}
+"""By the type of environment."""
+
 
 @lru_cache(maxsize=16)
 def reading(dialect: str) -> DialectType:

@@ -1,4 +1,4 @@
-"""Names and literals in SQL text: the one place that quotes them."""
+"""Names and literals in SQL text: the one place that quotes them, and finds what is quoted or in brackets."""
 
 from __future__ import annotations
 
@@ -31,3 +31,19 @@ def qualified(name: TableName, *, backtick: bool = False, catalog: str | None = 
     quote = quote_backtick if backtick else quote_double
     parts = [catalog, name.schema, name.name] if catalog else [name.schema, name.name]
     return ".".join(quote(part) for part in parts)
+
+
+def closing(text: str, start: int = 0) -> int:
+    """Where the first bracket from `start` on is closed, whatever its quoted parts hold; -1 if nowhere."""
+    depth, quote = 0, ""
+    for place in range(start, len(text)):
+        char = text[place]
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+            if depth == 0:
+                return place
+    return -1

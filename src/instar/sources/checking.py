@@ -8,7 +8,7 @@ from typing import Any
 
 from instar.core.types import Column, Path, Type, path_text
 from instar.errors import ProjectError
-from instar.sources.expression import BadExpression, check_expression
+from instar.expressions import BadExpression, check_expression
 from instar.sources.keys import COLUMN_KEYS, CONSTRAINT_KEYS, FIELD_KEYS, MANIFEST_KEYS
 from instar.sources.names import OWN_HINT, is_own, own_words
 from instar.sources.nodes import MappingNode, Node, Scalar

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instar.core.schema import TableName, Wanted
+from instar.dialects import DIALECTS
 from instar.errors import Location, ProjectError
 from instar.sources.cache import ManifestCache
 from instar.sources.checking import check_manifest
-from instar.sources.expression import DIALECTS
 from instar.sources.project import Environment, ProjectConfig
 from instar.sources.raw import RawManifest, build
 from instar.sources.yamlfile import SourceFile, shown_path
