@@ -180,17 +180,15 @@ def told_apart(results: tuple[ProofResult, ...]) -> tuple[ProofResult, ...]:
 
 def finding_for(table: TableName, result: ProofResult) -> Finding:
     """The finding that blocks the plan when a proof fails."""
-    code, message, hint = _words(table, result.proof, result.count)
-    path = getattr(result.proof, "path", ())
-    witnesses = result.witnesses[:MAX_WITNESSES]
+    code, hint = _TOLD[type(result.proof)]
     return Finding(
         code,
         Severity.ERROR,
-        message,
+        f"[{table}] {_broken(result.proof, result.count)}.",
         hint,
-        path,
+        getattr(result.proof, "path", ()),
         result.count,
-        witnesses,
+        result.witnesses[:MAX_WITNESSES],
         key=_key(result.proof),
     )
 
@@ -205,45 +203,35 @@ def _key(proof: Proof) -> str:
             return ""
 
 
-def _words(table: TableName, proof: Proof, count: int) -> tuple[str, str, str]:
+_TOLD: dict[type[Proof], tuple[str, str]] = {
+    CastProof: ("F201", "Mend the rows, or say how with a '_using' expression in the yml."),
+    ExpressionProof: ("F202", "Mend the expression ('_using' or '_default') in the yml."),
+    NotNullProof: (
+        "F203",
+        "Mend the rows, or add a '_default' expression to the column definition in the yml.",
+    ),
+    UniqueProof: ("F301", "Remove the duplicates first; Instar never picks one of them."),
+    RowProof: ("F302", "Mend the rows or the expression."),
+    EmptyProof: ("F101", "Add a '_default' expression to the column definition in the yml."),
+}
+"""Code and hint of a proof that fails."""
+
+
+def _broken(proof: Proof, count: int) -> str:
     rows = f"{count:,} row{'s' if count != 1 else ''}"
     match proof:
         case CastProof(path, _, old, new):
             change = f"{type_text(old)} → {type_text(new)}"
-            return (
-                "F201",
-                f"[{table}] {rows} of '{path_text(path)}' would be lost or changed by {change}.",
-                "Mend the rows, or say how with a '_using' expression in the yml.",
-            )
+            return f"{rows} of '{path_text(path)}' would be lost or changed by {change}"
         case ExpressionProof(path, _, new):
-            return (
-                "F202",
-                f"[{table}] the expression for '{path_text(path)}' gives no {type_text(new)} in {rows}.",
-                "Mend the expression ('_using' or '_default') in the yml.",
-            )
+            return f"the expression for '{path_text(path)}' gives no {type_text(new)} in {rows}"
         case NotNullProof(path):
-            return (
-                "F203",
-                f"[{table}] '{path_text(path)}' is to be NOT NULL, but would be NULL in {rows}.",
-                "Mend the rows, or add a '_default' expression to the column definition in the yml.",
-            )
+            return f"'{path_text(path)}' is to be NOT NULL, but would be NULL in {rows}"
         case UniqueProof(_, columns, primary):
             what = "the primary key" if primary else "the unique key"
-            return (
-                "F301",
-                f"[{table}] {what} ({', '.join(columns)}) has {rows} that share a key.",
-                "Remove the duplicates first; Instar never picks one of them.",
-            )
+            return f"{what} ({', '.join(columns)}) has {rows} that share a key"
         case RowProof(name, expression):
-            return (
-                "F302",
-                f"[{table}] CHECK '{name}' ({expression}) is false for {rows}.",
-                "Mend the rows or the expression.",
-            )
+            return f"CHECK '{name}' ({expression}) is false for {rows}"
         case EmptyProof(path):
-            return (
-                "F101",
-                f"[{table}] cannot add NOT NULL column '{path_text(path)}' "
-                "without a default value on a non-empty table.",
-                "Add a '_default' expression to the column definition in the yml.",
-            )
+            added = f"cannot add NOT NULL column '{path_text(path)}'"
+            return f"{added} without a default value on a non-empty table"

@@ -173,21 +173,3 @@ def _rings(
         if ring and name == start:
             rings.append(ring)
     return rings
-
-
-def rename_rings(
-    live: tuple[Column, ...],
-    wanted: tuple[Column, ...],
-    parent: Path,
-    hints: Hints,
-    fold: Fold,
-) -> list[list[str]]:
-    """The swaps that what is wanted declares among live columns, done or not."""
-    free = {fold(c.name): c for c in live}
-    declared = {
-        c.name: free[fold(source)]
-        for c in wanted
-        if (source := hints.get(folded((*parent, c.name), fold), Hint()).renamed_from) is not None
-        and fold(source) in free
-    }
-    return [ring for ring in _rings(declared, {}, fold) if len(ring) > 1]

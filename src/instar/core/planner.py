@@ -23,10 +23,10 @@ from instar.core.changes import (
     ModifyColumn,
     Nullability,
     ReorderColumns,
-    declared_key,
 )
 from instar.core.checks import Proof, ProofResult, finding_for, proofs_for, told_apart
-from instar.core.classify import Classified, Safety, classify
+from instar.core.classify import Classified, classify
+from instar.core.deciding import name_clashes, policy_findings, rename_findings, rung_findings
 from instar.core.diff import diff
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
@@ -34,9 +34,8 @@ from instar.core.matching import DoneRenames, Fold, folded
 from instar.core.plan import Capability, Cost, Job, Rung, Status, Step, TablePlan
 from instar.core.policy import Policy
 from instar.core.projection import project
-from instar.core.renaming import mentions
 from instar.core.schema import Table, TableName, Wanted
-from instar.core.types import Path, bare, path_text, type_text, walk
+from instar.core.types import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +79,9 @@ def draft(
     changes = tuple(_beside_key(diff(live, wanted, rules.fold, done), policy))
     if live is not None and not changes:
         return Draft(wanted, live, (), findings, _idle(live, wanted), (), (), tracked)
+    told = (classify(change, wanted, rules.fold) for change in changes)
     replaced = frozenset(c.constraint.name for c in changes if isinstance(c, AddConstraint))
-    classified = tuple(
-        _decided(classify(change, wanted, rules.fold), tracked, policy, replaced, nested_order)
-        for change in changes
-    )
+    classified = tuple(_decided(c, tracked, policy, replaced, nested_order) for c in told)
     accepted = tuple(
         c.change if live is None else _placed(c.change, tracked, policy, rules, nested_order)
         for c in classified
@@ -96,10 +93,10 @@ def draft(
     why = _reasons([c.why for c in able if c.why and c.rung is rung])
     said = (
         *findings,
-        *_policy_findings(classified, tracked, wanted, policy, rules.fold),
-        *_open_renames(classified, wanted, rules.fold, done),
-        *_name_clashes(target, rules.fold),
-        *_rung_findings(accepted, able, policy, tracked, wanted, rules.fold),
+        *policy_findings(classified, tracked, wanted, policy),
+        *rename_findings(classified, wanted, rules.fold, done),
+        *name_clashes(target, rules.fold),
+        *rung_findings(zip(accepted, able, strict=True), policy, tracked, wanted, rules.fold),
     )
     projection = project(live, target, accepted, wanted, rules.fold) if live else ()
     job = Job(live, target, accepted, projection, wanted, rung, why)
@@ -178,197 +175,6 @@ def _decided(
             return replace(classified, accepted=wished and not tracked)
         case _:
             return classified
-
-
-def _policy_findings(
-    classified: tuple[Classified, ...], tracked: bool, wanted: Wanted, policy: Policy, fold: Fold
-) -> Iterator[Finding]:
-    table = wanted.table.name
-    for item in classified:
-        match item.change:
-            case DropColumn(path) if not item.accepted:
-                yield Finding(
-                    "F102",
-                    Severity.WARNING,
-                    f"[{table}] '{path_text(path)}' is live but not declared; it stays.",
-                    "Declare it, or drop it with --column-conflict drop.",
-                    path,
-                    key="columns",
-                )
-            case ReorderColumns(path) if not item.accepted and tracked:
-                if policy.reorders:
-                    yield Finding(
-                        "F401",
-                        Severity.WARNING,
-                        f"[{table}] is change-tracked: its live column order is authoritative.",
-                        "Let apply print the corrected column block, or use --write-manifests.",
-                        path,
-                        key="columns",
-                    )
-            case ReorderColumns(path) if not item.accepted:
-                yield Finding(
-                    "F402",
-                    Severity.INFO,
-                    f"[{table}] the order differs from the live table; the live order is kept.",
-                    "Use --column-conflict reorder to take over the declared order.",
-                    path,
-                    key="columns",
-                )
-            case (
-                DropConstraint() | ChangePrimaryKey() | ChangeClustering() | ChangePartitioning()
-            ) if not item.accepted:
-                yield Finding(
-                    "F103",
-                    Severity.WARNING,
-                    f"[{table}] has {_described(item.change)} that is not declared; it stays.",
-                    "Declare it, or remove it with --column-conflict drop.",
-                    key=declared_key(item.change),
-                )
-            case change if item.accepted and item.safety is Safety.UNSUPPORTED:
-                yield Finding(
-                    "F104",
-                    Severity.ERROR,
-                    f"[{table}] {item.reason}.",
-                    "Add a '_using' expression to the column definition in the yml.",
-                    getattr(change, "path", ()),
-                )
-            case _:
-                pass
-    yield from _unsaid_renames(classified, wanted, fold)
-
-
-def _described(change: Change) -> str:
-    match change:
-        case DropConstraint(constraint):
-            return f"the constraint '{constraint.name}'"
-        case ChangePrimaryKey(old):
-            return f"the primary key ({', '.join(old)})"
-        case ChangeClustering(old):
-            return f"clustering by ({', '.join(old)})"
-        case ChangePartitioning(old):
-            return f"partitioning by ({', '.join(old)})"
-        case _:
-            return "something"
-
-
-def _unsaid_renames(
-    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold
-) -> Iterator[Finding]:
-    """A drop and an add of one type side by side look like a rename; that is said, never guessed.
-
-    One whose expression already reads the column that goes takes the values along.
-    """
-    table = wanted.table.name
-    adds = [c.change for c in classified if isinstance(c.change, AddColumn)]
-    for item in classified:
-        if not isinstance(item.change, DropColumn):
-            continue
-        dropped = item.change
-        for add in adds:
-            alike = bare(add.column.type) == bare(dropped.column.type)
-            if (
-                alike
-                and add.path[:-1] == dropped.path[:-1]
-                and not _reads(add, dropped, wanted, fold)
-            ):
-                yield Finding(
-                    "F105",
-                    Severity.WARNING,
-                    f"[{table}] '{path_text(add.path)}' is new and '{path_text(dropped.path)}' is gone, "
-                    f"both {type_text(add.column.type)}: is it a rename?",
-                    f"If so, say `renamed_from: {dropped.path[-1]}`; else the values do not follow.",
-                    add.path,
-                )
-
-
-def _reads(add: AddColumn, dropped: DropColumn, wanted: Wanted, fold: Fold) -> bool:
-    hint = wanted.hint(add.path, fold)
-    return any(mentions(sql, dropped.path[-1]) for sql in (hint.using, hint.default) if sql)
-
-
-def _open_renames(
-    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold, done: DoneRenames
-) -> Iterator[Finding]:
-    """A declared rename whose old and new column are both live: whose values count is not ours to say."""
-    claims = {
-        (folded(path, fold)[:-1], fold(hint.renamed_from)): path
-        for path, hint in wanted.hints.items()
-        if hint.renamed_from and (folded(path, fold), fold(hint.renamed_from)) not in done
-    }
-    for item in classified:
-        if not isinstance(item.change, DropColumn):
-            continue
-        old = folded(item.change.path, fold)
-        heir = claims.get((old[:-1], old[-1]))
-        if heir is not None:
-            yield Finding(
-                "F107",
-                Severity.ERROR if item.accepted else Severity.WARNING,
-                f"[{wanted.table.name}] '{path_text(heir)}' is declared as renamed from "
-                f"'{path_text(item.change.path)}', but both are live.",
-                "Bring the values together and drop one of the two, or remove `renamed_from`.",
-                heir,
-            )
-
-
-def _name_clashes(target: Table, fold: Fold) -> Iterator[Finding]:
-    """A new name that a column which stays already has."""
-    seen: set[Path] = set()
-    for path, _ in walk(target.columns):
-        place = folded(path, fold)
-        if place in seen:
-            yield Finding(
-                "F108",
-                Severity.ERROR,
-                f"[{target.name}] there would be two columns '{path_text(path)}': the old one stays.",
-                "Drop the old one with --column-conflict drop, or choose another name.",
-                path,
-            )
-        seen.add(place)
-
-
-def _rung_findings(
-    accepted: tuple[Change, ...],
-    able: list[Capability],
-    policy: Policy,
-    tracked: bool,
-    wanted: Wanted,
-    fold: Fold,
-) -> Iterator[Finding]:
-    table = wanted.table.name
-    for change, capability in zip(accepted, able, strict=True):
-        path, key = getattr(change, "path", ()), declared_key(change)
-        if capability.rung is Rung.NEVER:
-            words = f"[{table}] {capability.why}."
-            yield Finding("F601", Severity.ERROR, words, None, path, key=key)
-        if capability.rung is not Rung.REWRITE:
-            continue
-        if tracked:
-            yield Finding(
-                "F403",
-                Severity.ERROR,
-                f"[{table}] is change-tracked and is never rewritten: {capability.why}.",
-                "Turn change tracking off first, or leave this change out.",
-                path,
-                key=key,
-            )
-        elif not policy.allow_rewrite and not _by_order(change, policy, wanted, fold):
-            yield Finding(
-                "F501",
-                Severity.ERROR,
-                f"[{table}] needs a rewrite of the table: {capability.why}.",
-                "Pass --allow-rewrite to permit it.",
-                path,
-                key=key,
-            )
-
-
-def _by_order(change: Change, policy: Policy, wanted: Wanted, fold: Fold) -> bool:
-    """A rewrite for the sake of the order alone: `reorder` has asked for it."""
-    if isinstance(change, AddColumn):
-        moved = policy.reorders and change.after is not None
-        return moved and wanted.hint(change.path, fold).using is None
-    return isinstance(change, ReorderColumns)
 
 
 def finish(sketch: Draft, results: tuple[ProofResult, ...], cost: Cost, rules: Rules) -> TablePlan:
