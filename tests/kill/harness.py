@@ -102,7 +102,8 @@ class Killer:
     victim: EngineServer | None = None
 
     def everywhere(self, case: Case, root: Path, score: Score) -> None:
-        """One undisturbed run to learn the failpoints; then one killed run for each of them."""
+        """One undisturbed run to learn the failpoints; then one killed run for each, all right in the end."""
+        before = len(score.wrong)
         start = root / "start"
         start.mkdir()
         assert self._run(start, case, "prepare") == 0, "the start could not be made"
@@ -122,6 +123,8 @@ class Killer:
             problem = self._struck(case, killed, f"{name}:{seen[name]}")
             score.count(f"{case.name} @ {name}:{seen[name]}", problem)
             shutil.rmtree(killed)
+        wrong = score.wrong[before:]
+        assert not wrong, "\n".join(wrong)
 
     def _struck(self, case: Case, root: Path, point: str) -> str:
         """What is wrong after a kill there and, if it comes by again, another; empty if nothing is."""

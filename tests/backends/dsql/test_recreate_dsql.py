@@ -10,12 +10,12 @@ import pytest
 from backends.dsql.bed import DsqlBed
 from backends.dsql.world import World
 from backends.world import BIG, INT, TEXT, rung
-from instar.backends.base import RunContext
+from instar.backends.base import Outcome, RunContext
 from instar.backends.postgres.session import Patience
 from instar.core.plan import Rung, TablePlan
 from instar.core.schema import Check, Hint, Unique, Wanted
 from instar.core.types import Column
-from instar.errors import EngineError, InstarError, VerificationFailed
+from instar.errors import EngineError, InstarError, OutcomeUnknown, VerificationFailed
 
 ID = Column("id", INT, nullable=False)
 WIDER = (ID, Column("n", BIG))
@@ -167,6 +167,59 @@ def test_between_the_renames_nobody_can_write(world: World) -> None:
     assert world.sql("SELECT count(*) FROM t") == [(250,)]
 
 
+LATE = {
+    "a row": (
+        "INSERT INTO {old} VALUES (9999, 5)",
+        "it had 250 rows when it was compared, 251 now",
+    ),
+    "a value": ("UPDATE {old} SET n = -1 WHERE id = 17", "had 250 rows when it was compared, 250"),
+    "a row that went": ("DELETE FROM {old} WHERE id = 17", "250 rows when it was compared, 249"),
+    "a column": ("ALTER TABLE {old} ADD COLUMN extra int", "column 'extra' is new: integer"),
+}
+"""What others do to the old table by the name under which it is kept, and what the error says of it."""
+
+
+@pytest.mark.parametrize("point", ["recreate looked again", "recreate renamed in"])
+@pytest.mark.parametrize("kind", LATE)
+def test_what_came_between_the_last_look_and_the_swap_is_said(
+    world: World, kind: str, point: str
+) -> None:
+    statement, words = LATE[kind]
+    plan, old = made(world), "t__instar_old_1"
+    memo: dict[str, str] = {}
+
+    def write(reached: str) -> None:
+        if reached == point:
+            world.sql(statement.format(old=old))
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        world.backend.run(plan.steps[0], RunContext(memo, lambda *_: None, write))
+    assert caught.value.code == "E262"
+    assert words in caught.value.message
+    kept = world.sql(f"SELECT * FROM {old} ORDER BY id")
+    assert world.backend.outcome(plan.steps[0], None, memo) is Outcome.NOT_DONE
+    world.backend.run(plan.steps[0], RunContext(memo, lambda *_: None, lambda _: None))
+    assert world.backend.outcome(plan.steps[0], None, memo) is Outcome.DONE
+    assert world.sql(f"SELECT * FROM {old} ORDER BY id") == kept, "it is still there"
+    assert world.sql("SELECT count(*), sum(n) FROM t") == [(250, 62750)]
+    assert world.relations() == ["t", old]
+    assert world.indexes() == ["t_pkey"]
+
+
+def test_killed_behind_the_swap_the_next_run_looks_back(world: World) -> None:
+    plan = made(world)
+    with pytest.raises(KeyboardInterrupt):
+        world.run(plan, fails_at("recreate renamed in"))
+    world.backend.session.rollback()
+    world.sql("INSERT INTO t__instar_old_1 VALUES (9999, 5)")
+    world.sql("INSERT INTO t VALUES (8888, 5)")
+    with pytest.raises(OutcomeUnknown) as caught:
+        world.run(plan)
+    assert caught.value.code == "E262"
+    world.run(plan)
+    assert world.sql("SELECT count(*) FROM t") == [(251,)], "the new table's own rows are there"
+
+
 def test_conflicts_are_tried_again(world: World, bed: DsqlBed) -> None:
     plan = made(world)
     bed.conflict(commits=4, ddl=3)
@@ -243,6 +296,31 @@ def test_a_swap_to_something_else_is_finished_first(world: World) -> None:
     assert world.indexes() == ["t_pkey"]
     assert world.relations() == ["t", "t__instar_old_1", "t__instar_old_2"]
     assert world.sql("SELECT count(*), max(length(n)) FROM t") == [(250, 3)]
+
+
+UNFIT = {
+    "a function": "CREATE INDEX ASYNC by_a ON {schema}.t ((lower(a)), id)",
+    "a condition": "CREATE INDEX ASYNC by_a ON {schema}.t (id) WHERE a <> ''",
+    "an operator": "CREATE INDEX ASYNC by_a ON {schema}.t ((a || id))",
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_an_index_that_does_not_fit_the_new_type_blocks_the_plan(world: World, case: str) -> None:
+    """Its job would fail behind the copy."""
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, a text)")
+    world.sql("INSERT INTO t VALUES (1, '1')")
+    world.job(UNFIT[case])
+    wanted = world.want(ID, Column("a", INT), primary_key=("id",))
+    (finding,) = (f for f in world.plan(wanted).findings if f.code == "F601")
+    assert "the index by_a does not fit the new type of 'a': " in finding.message
+    world.sql("DROP INDEX by_a")
+    world.job(
+        "CREATE INDEX ASYNC by_a ON {schema}.t (a DESC NULLS LAST, (abs(id))) INCLUDE (id)"
+        " WHERE a IS NOT NULL"
+    )
+    world.apply(wanted)
+    assert world.indexes() == ["by_a", "t_pkey"]
 
 
 def test_a_table_that_only_looks_like_a_copy_is_left_alone(world: World) -> None:

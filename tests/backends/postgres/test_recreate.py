@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import psycopg
 import pytest
 
 from backends.postgres.world import World
 from backends.world import BIG, INT, REORDER, TEXT, rung
 from instar.backends.base import RunContext
-from instar.core.plan import Rung
+from instar.core.plan import Rung, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Unique, Wanted
-from instar.core.types import Column, Timestamp
+from instar.core.types import Column, Timestamp, Type
 from instar.errors import EngineError, OutcomeUnknown, VerificationFailed
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -24,6 +26,28 @@ def relations(world: World) -> list[str]:
         [world.schema],
     )
     return [row[0] for row in rows]
+
+
+def widening(world: World, rows: int) -> TablePlan:
+    """A keyed table of as many rows, and the plan that makes its n a BIGINT: a recreation."""
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
+    world.sql(f"INSERT INTO t SELECT i, i FROM generate_series(1, {rows}) AS i")
+    return world.plan(keyed(world, "n", BIG))
+
+
+def keyed(world: World, name: str, type_: Type) -> Wanted:
+    return world.want(Column("id", INT, nullable=False), Column(name, type_), primary_key=("id",))
+
+
+def at(wanted: str, act: Callable[[], object]) -> Callable[[str], None]:
+    """Somebody else acts when the recreation is there, once."""
+    waiting = [act]
+
+    def reached(point: str) -> None:
+        if point == wanted and waiting:
+            waiting.pop()()
+
+    return reached
 
 
 def test_a_type_changes_and_the_old_table_is_kept(world: World) -> None:
@@ -140,11 +164,7 @@ def test_duplicates_that_arrive_after_the_check_stop_it_and_leave_nothing(world:
     )
     plan = world.plan(wanted)
     assert not plan.blocked
-
-    def late(point: str) -> None:
-        if point == "recreate entered build":
-            world.sql("INSERT INTO t VALUES (1000, 1)")
-
+    late = at("recreate entered build", lambda: world.sql("INSERT INTO t VALUES (1000, 1)"))
     with pytest.raises(VerificationFailed) as caught:
         world.run(plan, late)
     assert caught.value.code == "E227"
@@ -156,14 +176,8 @@ def test_duplicates_that_arrive_after_the_check_stop_it_and_leave_nothing(world:
 def test_a_value_that_no_longer_fits_stops_it(world: World) -> None:
     world.sql("CREATE TABLE t (id int PRIMARY KEY, n text)")
     world.sql("INSERT INTO t VALUES (1, '1')")
-    plan = world.plan(
-        world.want(Column("id", INT, nullable=False), Column("n", INT), primary_key=("id",))
-    )
-
-    def late(point: str) -> None:
-        if point == "recreate cut-over":
-            world.sql("INSERT INTO t VALUES (2, 'two')")
-
+    plan = world.plan(keyed(world, "n", INT))
+    late = at("recreate cut-over", lambda: world.sql("INSERT INTO t VALUES (2, 'two')"))
     with pytest.raises(VerificationFailed, match="does not fit INT: two"):
         world.run(plan, late)
     assert relations(world) == ["t"]
@@ -188,7 +202,7 @@ UNFIT = {
 def test_an_index_that_does_not_fit_the_new_type_blocks_the_plan(world: World, case: str) -> None:
     world.sql("CREATE TABLE t (id int PRIMARY KEY, a text); INSERT INTO t VALUES (1, '1')")
     world.sql(UNFIT[case])
-    wanted = world.want(Column("id", INT, nullable=False), Column("a", INT), primary_key=("id",))
+    wanted = keyed(world, "a", INT)
     (finding,) = (f for f in world.plan(wanted).findings if f.code == "F601")
     assert "the index by_a does not fit the new type of 'a': " in finding.message
     world.sql("DROP INDEX by_a; CREATE INDEX by_a ON t (a, id)")
@@ -199,7 +213,7 @@ def test_an_index_that_may_go_with_its_column_fails_before_the_copy(world: World
     """The plan does not try it: whether it stays is for the policy to say. The copy is not begun."""
     world.sql("CREATE TABLE t (id int PRIMARY KEY, a text, undeclared int)")
     world.sql("INSERT INTO t VALUES (1, '1'); CREATE INDEX i ON t (a text_pattern_ops, undeclared)")
-    wanted = world.want(Column("id", INT, nullable=False), Column("a", INT), primary_key=("id",))
+    wanted = keyed(world, "a", INT)
     plan = world.plan(wanted, Policy(allow_rewrite=True))
     points: list[str] = []
     with pytest.raises(EngineError, match="text_pattern_ops") as caught:
@@ -210,15 +224,9 @@ def test_an_index_that_may_go_with_its_column_fails_before_the_copy(world: World
 
 
 def test_a_failure_behind_the_copy_takes_everything_away(world: World) -> None:
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1)")
-    plan = world.plan(
-        world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
-    )
-
-    def spoil(point: str) -> None:
-        if point == "recreate entered build":
-            world.sql("ALTER TABLE t__instar_new DROP COLUMN id")
-
+    plan = widening(world, 1)
+    drop = "ALTER TABLE t__instar_new DROP COLUMN id"
+    spoil = at("recreate entered build", lambda: world.sql(drop))
     with pytest.raises(EngineError) as caught:
         world.run(plan, spoil)
     assert caught.value.code == "E254"
@@ -227,15 +235,8 @@ def test_a_failure_behind_the_copy_takes_everything_away(world: World) -> None:
 
 def test_a_lock_that_nobody_grants_leaves_the_step_open(world: World, other: Connection) -> None:
     """Neither the swap nor the way back gets the table: the step says so and is not closed."""
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1)")
-    plan = world.plan(
-        world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
-    )
-
-    def hold(point: str) -> None:
-        if point == "recreate entered swap":
-            other.execute("BEGIN; SELECT * FROM t")
-
+    plan = widening(world, 1)
+    hold = at("recreate entered swap", lambda: other.execute("BEGIN; SELECT * FROM t"))
     with pytest.raises(OutcomeUnknown) as caught:
         world.run(plan, hold)
     assert caught.value.code == "E253"
@@ -248,16 +249,11 @@ def test_a_lock_that_nobody_grants_leaves_the_step_open(world: World, other: Con
 
 
 def test_a_copy_that_was_tampered_with_is_found_by_its_key(world: World) -> None:
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
-    world.sql("INSERT INTO t SELECT i, i FROM generate_series(1, 3000) AS i")
-    wanted = world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
-    plan = world.plan(wanted)
-
-    def spoil(point: str) -> None:
-        if point == "recreate verify":
-            world.sql("UPDATE t__instar_new SET n = 0 WHERE id = 1234")
-            world.sql("DELETE FROM t__instar_new WHERE id = 2999")
-
+    plan = widening(world, 3000)
+    harm = (
+        "UPDATE t__instar_new SET n = 0 WHERE id = 1234; DELETE FROM t__instar_new WHERE id = 2999"
+    )
+    spoil = at("recreate verify", lambda: world.sql(harm))
     with pytest.raises(VerificationFailed) as caught:
         world.run(plan, spoil)
     assert caught.value.code == "E256"
@@ -266,35 +262,32 @@ def test_a_copy_that_was_tampered_with_is_found_by_its_key(world: World) -> None
 
 
 def test_what_differs_is_found_in_any_chunk(world: World) -> None:
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
-    world.sql("INSERT INTO t SELECT i, i FROM generate_series(1, 160000) AS i")
-    wanted = world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
-    plan = world.plan(wanted)
-
-    def trade(point: str) -> None:
-        """Two rows of a later chunk trade their values: each column for itself adds up as before."""
-        if point == "recreate verify":
-            world.sql("UPDATE t__instar_new SET n = 240003 - n WHERE id IN (120001, 120002)")
-
+    """Two rows of a later chunk trade their values: each column for itself adds up as before."""
+    plan = widening(world, 160000)
+    trade = "UPDATE t__instar_new SET n = 240003 - n WHERE id IN (120001, 120002)"
     with pytest.raises(VerificationFailed) as caught:
-        world.run(plan, trade)
+        world.run(plan, at("recreate verify", lambda: world.sql(trade)))
     assert "(120001)" in caught.value.message
     assert relations(world) == ["t"]
 
 
+def test_copy_and_verification_say_how_much_of_how_much(world: World) -> None:
+    plan = widening(world, 5000)
+    said: list[tuple[str, int, int | None]] = []
+    memo: dict[str, str] = {}
+    context = RunContext(memo, lambda *what: said.append(what), lambda point: None)
+    world.backend.run(plan.steps[0], context)
+    for what in ("copy", "verify"):
+        heard = [s for s in said if s[0] == f"{what} {plan.table}"]
+        assert heard[-1][1:] == (5000, 5000)
+    assert len([s for s in said if s[0].startswith("copy")]) > 1
+    assert memo["verified"] == "5000"
+
+
 def test_a_truncate_meanwhile_begins_anew(world: World) -> None:
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
-    world.sql("INSERT INTO t SELECT i, i FROM generate_series(1, 500) AS i")
-    wanted = world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
-    plan = world.plan(wanted)
-    done: list[str] = []
-
-    def empty(point: str) -> None:
-        if point == "recreate entered verify" and not done:
-            done.append(point)
-            world.sql("TRUNCATE t; INSERT INTO t VALUES (7, 8)")
-
-    world.run(plan, empty)
+    plan = widening(world, 500)
+    empty = "TRUNCATE t; INSERT INTO t VALUES (7, 8)"
+    world.run(plan, at("recreate entered verify", lambda: world.sql(empty)))
     assert world.sql("SELECT * FROM t") == [(7, 8)]
 
 
@@ -313,12 +306,9 @@ def test_long_names(world: World) -> None:
 
 
 def test_nobody_runs_twice_at_once(world: World, other: Connection) -> None:
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
+    plan = widening(world, 1)
     key = f"instar {world.t}"
     other.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
-    plan = world.plan(
-        world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
-    )
     with pytest.raises(EngineError) as caught:
         world.backend.run(plan.steps[0], RunContext({}, lambda *_: None, lambda _: None))
     assert caught.value.code == "E253"

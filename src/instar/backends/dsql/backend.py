@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
 
 from instar.backends.base import NotATable, Outcome, RunContext, same_schema
 from instar.backends.dsql import catalog
@@ -14,27 +13,17 @@ from instar.backends.dsql.position import Position
 from instar.backends.dsql.recipe import DsqlRecipe
 from instar.backends.dsql.recreate import Recreation
 from instar.backends.dsql.rules import DsqlRules
+from instar.backends.dsql.scratch import DsqlScratch
 from instar.backends.dsql.session import DsqlSession
 from instar.backends.postgres.backend import PostgresBackend
 from instar.backends.postgres.fill import Fill
 from instar.backends.postgres.inspect import read_tables
 from instar.backends.postgres.prove import prove
 from instar.backends.postgres.recipe import RECIPE
-from instar.backends.postgres.scratch import Scratch
 from instar.backends.postgres.script import SCRIPT, load, parts_done
 from instar.core.checks import Proof, ProofResult
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
-
-
-class DsqlScratch(Scratch):
-    """There are no temporary tables: a plain one, whose transaction is rolled back all the same."""
-
-    kind: ClassVar[str] = "TABLE"
-    table: ClassVar[str] = "public.__instar_scratch"
-
-    def _try(self, make: str, read: str) -> str | None:
-        return self._session.patiently(lambda: super(DsqlScratch, self)._try(make, read))
 
 
 class DsqlBackend(PostgresBackend):

@@ -10,17 +10,14 @@ from instar.backends.dsql.catalog import NO_KEY, has_key
 from instar.backends.postgres.capability import (
     Case,
     Row,
-    feeds_generated,
+    cells,
     fills,
-    is_generated,
-    referenced,
     unique,
     using,
-    viewed,
 )
 from instar.backends.postgres.facts import facts_of
 from instar.backends.relational import capability as relational
-from instar.backends.relational.capability import always, generated, placed, relaxes
+from instar.backends.relational.capability import always, generated
 from instar.core.changes import AddColumn, AddConstraint, Change
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Table, Wanted
@@ -66,49 +63,44 @@ def _name_taken(case: Case) -> bool:
     return unique(case) and isinstance(change, AddConstraint) and change.constraint.name in taken
 
 
-_RETYPED = (
-    Row(is_generated, Rung.NEVER, "'{root}' is generated: its expression gives the type"),
-    Row(feeds_generated, Rung.NEVER, "a generated column is computed from '{root}'"),
-    Row(using, Rung.REWRITE, "every value of '{root}' is computed anew"),
-    Row(always, Rung.REWRITE, "Aurora DSQL cannot change the type of a column"),
-)
+_NO_NOT_NULL = "Aurora DSQL cannot set NOT NULL on a table that exists"
 
-TABLE: dict[str, tuple[Row, ...]] = {
-    "add_column": (
-        Row(generated, Rung.REWRITE, "Aurora DSQL adds columns by name and type only"),
-        Row(placed, Rung.REWRITE, "Aurora DSQL adds columns at the end only"),
-        Row(_required, Rung.REWRITE, "Aurora DSQL cannot set NOT NULL on a table that exists"),
-        Row(_takes_a_name, Rung.REWRITE, "'{root}' takes the name of a column that is there"),
-        Row(_filled_without_key, Rung.NEVER, f"old rows get their value in batches, and {NO_KEY}"),
-        Row(_filled, Rung.STEPS, "old rows get their value in batches"),
-        Row(always, Rung.METADATA),
-    ),
-    "drop_column": (
-        Row(viewed, Rung.NEVER, "a view reads '{root}': {views}"),
-        Row(referenced, Rung.NEVER, "{refers} refers to it by a foreign key"),
-        Row(feeds_generated, Rung.NEVER, "a generated column is computed from '{root}'"),
-        Row(_in_key, Rung.REWRITE, "Aurora DSQL cannot drop a column of the primary key"),
-        Row(always, Rung.METADATA),
-    ),
-    "rename": (Row(always, Rung.METADATA),),
-    "type": _RETYPED,
-    "nullability": (
-        Row(relaxes, Rung.METADATA),
-        Row(always, Rung.REWRITE, "Aurora DSQL cannot set NOT NULL on a table that exists"),
-    ),
-    "default": (Row(always, Rung.METADATA),),
-    "comment": (Row(always, Rung.METADATA),),
-    "reorder_columns": (Row(always, Rung.REWRITE, "Aurora DSQL cannot move a column"),),
-    "change_primary_key": (
-        Row(always, Rung.REWRITE, "Aurora DSQL gives a table its primary key when it is created"),
-    ),
-    "add_constraint": (
-        Row(_name_taken, Rung.NEVER, "an index of that name is there already"),
-        Row(unique, Rung.STEPS, "the key's index is built by a job while writers go on"),
-        Row(always, Rung.STEPS, "every row is looked at by a job while writers go on"),
-    ),
-    "drop_constraint": (
-        Row(always, Rung.REWRITE, "Aurora DSQL is not known to drop a constraint"),
-    ),
-    "change_property": (Row(always, Rung.METADATA),),
-}
+TABLE = cells(
+    "Aurora DSQL",
+    {
+        "add_column": (
+            Row(generated, Rung.REWRITE, "Aurora DSQL adds columns by name and type only"),
+            Row(_required, Rung.REWRITE, _NO_NOT_NULL),
+            Row(_takes_a_name, Rung.REWRITE, "'{root}' takes the name of a column that is there"),
+            Row(
+                _filled_without_key,
+                Rung.NEVER,
+                f"old rows get their value in batches, and {NO_KEY}",
+            ),
+            Row(_filled, Rung.STEPS, "old rows get their value in batches"),
+            Row(always, Rung.METADATA),
+        ),
+        "drop_column": (
+            Row(_in_key, Rung.REWRITE, "Aurora DSQL cannot drop a column of the primary key"),
+            Row(always, Rung.METADATA),
+        ),
+        "type": (
+            Row(using, Rung.REWRITE, "every value of '{root}' is computed anew"),
+            Row(always, Rung.REWRITE, "Aurora DSQL cannot change the type of a column"),
+        ),
+        "nullability": (Row(always, Rung.REWRITE, _NO_NOT_NULL),),
+        "change_primary_key": (
+            Row(
+                always, Rung.REWRITE, "Aurora DSQL gives a table its primary key when it is created"
+            ),
+        ),
+        "add_constraint": (
+            Row(_name_taken, Rung.NEVER, "an index of that name is there already"),
+            Row(unique, Rung.STEPS, "the key's index is built by a job while writers go on"),
+            Row(always, Rung.STEPS, "every row is looked at by a job while writers go on"),
+        ),
+        "drop_constraint": (
+            Row(always, Rung.REWRITE, "Aurora DSQL is not known to drop a constraint"),
+        ),
+    },
+)

@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from instar.backends.base import Outcome, RunContext
+from instar.backends.dsql.catalog import READER
 from instar.backends.dsql.naming import MARK, indexes_of, set_aside, take_back
-from instar.backends.dsql.position import NAMES, SWAP, Position
+from instar.backends.dsql.position import SWAP, SWAPPED, Position
 from instar.backends.dsql.recreate import Recreation
 from instar.backends.dsql.session import DsqlSession
 from instar.backends.keeping import DROP_NEW, REVERT, Copy, Leftover, RenamingKeeper, TableKeeper
+from instar.backends.postgres.definition import Altered
 from instar.backends.postgres.facts import facts_of
 from instar.backends.postgres.keeper import PostgresKeeper
 from instar.backends.postgres.names import NEW, POS, beside
+from instar.backends.postgres.revert import REVERSION, Reversion, check
 from instar.backends.sql import qualified
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName, Unique
@@ -46,7 +49,7 @@ class DsqlKeeper(RenamingKeeper, PostgresKeeper):
             return super().mend_step(left)
         live = self.inspect(left.table)
         state = Position(self._dsql, left.table).read()
-        if state is None or state.phase not in (SWAP, NAMES):
+        if state is None or state.phase not in (SWAP, *SWAPPED):
             words = f"no copy of {left.table} was begun: drop what was to tell its position"
             return _mending(left, words, tuple(self.drop_new_sql(left)), live)
         words = f"finish the swap of {left.table}: keys and indexes take their names"
@@ -66,6 +69,22 @@ class DsqlKeeper(RenamingKeeper, PostgresKeeper):
 
     def revert_sql(self, copy: Copy, live: Table, old: Table, aside: TableName) -> Sequence[str]:
         return TableKeeper.revert_sql(self, copy, live, old, aside)
+
+    def look(self, step: Step, there: tuple[bool, ...]) -> None:
+        work = Reversion.load(step.data[REVERSION])
+        match there:
+            case (True, True, False):
+                check(self._dsql, work, reader=READER)
+            case (False, True, True):
+                try:
+                    check(self._dsql, work, work.aside, READER)
+                except Altered:
+                    self._dsql.ddl(
+                        self.rename_sql(TableName(work.schema, work.aside), work.live_name)
+                    )
+                    raise
+            case _:
+                pass
 
     def do(self, what: str, sql: str, context: RunContext) -> None:
         context.failpoint(f"{what} before")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from instar.backends.postgres.normalize import PostgresNormalizer
-from instar.backends.postgres.scratch import Speller
 from instar.backends.postgres.types import kept
 from instar.core.findings import Severity
 from instar.core.schema import Table
@@ -68,10 +67,6 @@ class DsqlNormalizer(PostgresNormalizer):
             words = f"a key of {self.engine} has at most {MOST_KEYS} columns"
             self.say("F601", Severity.ERROR, words)
         return replace(found, columns=tuple(map(self._without_comment, found.columns)))
-
-    def indexes(self, found: Table, live: Table, speller: Speller) -> None:
-        """One DDL a transaction: nothing can be tried on a table that is rolled back."""
-        del found, live, speller
 
     def _without_comment(self, column: Column) -> Column:
         if column.comment is None:

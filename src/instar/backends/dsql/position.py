@@ -12,16 +12,19 @@ from instar.backends.postgres.names import POS, beside
 from instar.backends.sql import literal, qualified
 from instar.core.schema import TableName
 
-CREATE, COPY, BUILD, VERIFY, TIDY, SWAP, NAMES, ABANDON = (
+CREATE, COPY, BUILD, VERIFY, TIDY, SWAP, LOOK, NAMES, ABANDON = (
     "create",
     "copy",
     "build",
     "verify",
     "tidy",
     "swap",
+    "look",
     "names",
     "abandon",
 )
+SWAPPED = (LOOK, NAMES)
+"""The phases in which the copy has the table's name, so that nothing can be undone."""
 
 
 @dataclass(frozen=True, slots=True)

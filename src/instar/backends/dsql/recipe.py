@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
+from instar.backends.postgres.checksum import Compared, compared
 from instar.backends.postgres.facts import Index
 from instar.backends.postgres.inspect import HELPER
 from instar.backends.postgres.key import KeyColumns
@@ -28,7 +29,7 @@ class DsqlRecipe(Recipe):
     """
 
     keys: tuple[tuple[str, str], ...]
-    columns_then: tuple[str, ...]
+    columns_then: Compared
 
     @property
     def create(self) -> str:
@@ -41,7 +42,7 @@ class DsqlMaker(Maker):
         return DsqlRecipe(
             **{f.name: getattr(plain, f.name) for f in fields(Recipe)},
             keys=tuple((short, name) for short, name, _ in self._keys()),
-            columns_then=tuple(c.name for c in self.live.columns),
+            columns_then=compared(self.live.columns),
         )
 
     def _keys(self) -> Iterator[tuple[str, str, tuple[str, ...]]]:

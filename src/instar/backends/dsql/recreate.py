@@ -2,12 +2,11 @@
 
 The service has no triggers, so that nothing tells what writers do meanwhile: they must stop. The copy is
 compared with the table, the table is renamed aside (from here on nobody can write it by its name), and only
-if it still is what was compared the copy takes its place. If not, the old name comes back.
+if it still is what was compared the copy takes its place. If not, the old name comes back. Between that look
+and the second rename the old table can still be reached by its new name: behind the swap it is looked at once more.
 """
 
 from __future__ import annotations
-
-import time
 
 from instar.backends.base import RunContext
 from instar.backends.dsql.batches import Batches
@@ -18,8 +17,10 @@ from instar.backends.dsql.position import (
     BUILD,
     COPY,
     CREATE,
+    LOOK,
     NAMES,
     SWAP,
+    SWAPPED,
     TIDY,
     VERIFY,
     Position,
@@ -27,12 +28,13 @@ from instar.backends.dsql.position import (
 )
 from instar.backends.dsql.recipe import DsqlRecipe
 from instar.backends.dsql.session import DsqlSession
-from instar.backends.dsql.verify import DsqlVerifier, digest_of
+from instar.backends.dsql.verify import DsqlVerifier, digest_of, rows_in
 from instar.backends.postgres.definition import altered, refused
 from instar.backends.postgres.errors import RowsInTheWay
 from instar.backends.postgres.keyset import Keyset
 from instar.backends.postgres.names import NEW, OLD, beside, fitted
 from instar.backends.postgres.privileges import grants
+from instar.backends.postgres.verify import at_least
 from instar.backends.sql import qualified, quote_double
 from instar.core.schema import TableName
 from instar.errors import (
@@ -43,7 +45,7 @@ from instar.errors import (
     VerificationFailed,
 )
 
-_PHASES = (CREATE, COPY, BUILD, VERIFY, TIDY, SWAP, NAMES)
+_PHASES = (CREATE, COPY, BUILD, VERIFY, TIDY, SWAP, LOOK, NAMES)
 _INDEX = "__instar_h"
 """Behind the table's name: the index of hidden columns."""
 _COLUMNS = """SELECT attname FROM pg_attribute
@@ -92,7 +94,7 @@ class Recreation:
 
     def _look(self, state: State) -> None:
         """Before the swap; the swap itself looks between its renames, and behind it nothing counts."""
-        if state.phase not in (SWAP, NAMES):
+        if state.phase not in (SWAP, *SWAPPED):
             self._check(self.recipe.table)
 
     def _check(self, name: TableName) -> None:
@@ -115,7 +117,7 @@ class Recreation:
         """Another recreation of the table: one that has swapped is finished, one that has not is undone."""
         own = RunContext({}, self.context.progress, self.context.failpoint)
         earlier = Recreation(self.session, state.recipe, own)
-        if state.phase in (SWAP, NAMES) and not self._there(self.new):
+        if state.phase in (SWAP, *SWAPPED) and not self._there(self.new):
             earlier._go_on(state.phase)
         else:
             earlier._undo_rename(state.kept)
@@ -132,6 +134,7 @@ class Recreation:
                     self._verify,
                     self._tidy,
                     self._swap,
+                    self._look_back,
                     self._names,
                 ),
                 strict=True,
@@ -168,16 +171,14 @@ class Recreation:
 
     def _copy(self) -> None:
         batches = Batches(self.session.patience.batch)
-        total, begun = self._estimate(), time.monotonic()
+        total = self._estimate()
         while True:
             self._point("batch")
             rows = batches.run(lambda size: self.session.patiently(lambda: self._batch(size)))
             self._point("batch done")
             if rows is None:
                 return
-            spent = time.monotonic() - begun
-            rate = f" ({rows / spent:,.0f} rows/s)" if spent > 1 else ""
-            self.context.progress(f"copy {self.recipe.table}{rate}", rows, total)
+            self.context.progress(f"copy {self.recipe.table}", rows, at_least(total, rows))
 
     def _estimate(self) -> int | None:
         sql = "SELECT reltuples::bigint FROM pg_class WHERE oid = %s::regclass"
@@ -227,9 +228,13 @@ class Recreation:
                 )
 
     def _verify(self) -> None:
+        state = self.position.read()
+        total = state.rows if state is not None else None
+
         def compared() -> str:
             verifier = DsqlVerifier(self.session, self.recipe)
-            verifier.by_chunks(self.context)
+            rows = verifier.by_chunks(self.context, total)
+            self.context.memo["verified"] = str(rows)
             return str(verifier.digest)
 
         self.position.set(seen=self.session.patiently(compared), kept=self._free_name())
@@ -273,11 +278,28 @@ class Recreation:
                 raise _moved(self.recipe)
             self._point("compared again")
             self._check(old)
+            self._point("looked again")
         except VerificationFailed:
             self._rename(old, table)
             raise
         self._rename(self.new, table)
         self._point("renamed in")
+
+    def _look_back(self) -> None:
+        """Behind the swap: what came into the old table meanwhile is said, once, and is there."""
+        state = self.position.read()
+        assert state is not None
+        old = TableName(self.recipe.schema, state.kept)
+        words = altered(self.session.ask, old, self.recipe.source, READER)
+        found = digest_of(self.session, self.recipe, old) if not words else state.seen
+        if not words and found == state.seen:
+            return
+        if not words:
+            words = (
+                f"it had {rows_in(state.seen):,} rows when it was compared, {rows_in(found):,} now"
+            )
+        self.position.set(phase=NAMES)
+        raise _late(self.recipe, old, words)
 
     def _rename(self, old: TableName, new: TableName) -> None:
         self.session.ddl(f"ALTER TABLE {qualified(old)} RENAME TO {quote_double(new.name)}")
@@ -304,7 +326,7 @@ class Recreation:
         """Take everything away that the recreation has put beside the table; the table is there."""
         self.session.rollback()
         state = self.position.read()
-        if state is None or state.phase == NAMES:
+        if state is None or state.phase in SWAPPED:
             return
         self._undo_rename(state.kept)
         self._point("abandon")
@@ -331,6 +353,16 @@ def _moved(recipe: DsqlRecipe) -> VerificationFailed:
         "E259",
         f"{recipe.table} was written while it was copied; it has its name back and the copy is dropped",
         hint="Stop the writers, then run `instar apply` again.",
+    )
+
+
+def _late(recipe: DsqlRecipe, old: TableName, words: str) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        "E262",
+        f"{old} was written or altered while {recipe.table} was swapped, and the new {recipe.table} has"
+        f" nothing of it: {words}",
+        hint=f"Nothing is lost: {old} has it. Run `instar recover`, which ends the swap; then carry it over by"
+        f" hand, or `instar revert {recipe.name}` puts the old table back as it is.",
     )
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from instar.backends.dsql.recipe import DsqlRecipe
 from instar.backends.dsql.session import DsqlSession
+from instar.backends.postgres.checksum import content
 from instar.backends.postgres.key import KeyColumns
 from instar.backends.postgres.keyset import Keyset, Place
-from instar.backends.postgres.verify import Verifier, content
+from instar.backends.postgres.verify import Verifier
 from instar.backends.sql import qualified
 from instar.core.schema import TableName
 
@@ -52,6 +53,10 @@ class DsqlVerifier(Verifier):
     def _settled(self, key: KeyColumns, *, old: bool) -> str:
         del key, old
         return "TRUE"
+
+
+def rows_in(digest: str) -> int:
+    return int(digest.split()[0])
 
 
 def digest_of(session: DsqlSession, recipe: DsqlRecipe, table: TableName) -> str:

@@ -14,6 +14,7 @@ from instar.backends.postgres.names import OLD, POS, beside
 from instar.backends.postgres.prove import prove
 from instar.backends.postgres.recipe import RECIPE, Recipe
 from instar.backends.postgres.recreate import Recreation, left_behind
+from instar.backends.postgres.revert import REVERSION, Reversion, run_reversion
 from instar.backends.postgres.rules import PostgresRules
 from instar.backends.postgres.scratch import Scratch
 from instar.backends.postgres.script import SCRIPT, Part, load, run_script
@@ -77,6 +78,8 @@ class PostgresBackend(Backend):
                 self._recreate(step, context)
             elif FILL in step.data:
                 self._fill(Fill.load(step.data[FILL]), context)
+            elif REVERSION in step.data:
+                run_reversion(self.session, Reversion.load(step.data[REVERSION]), context)
             else:
                 text = step.data.get(SCRIPT)
                 parts = load(text) if text else (Part(step.sql),)

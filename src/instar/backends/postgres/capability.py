@@ -7,7 +7,7 @@ shuts everybody out is done by recreation instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from instar.backends.parsing import BadExpression
 from instar.backends.postgres.facts import Facts, facts_of
@@ -151,53 +151,77 @@ def numbered_otherwise(case: Case) -> bool:
 
 
 _REFERRED = "{refers} refers to it by a foreign key"
-_RETYPED = (
-    Row(breaks_foreign_key, Rung.NEVER, "'{root}' is part of a foreign key between two tables"),
-    Row(numbered_otherwise, Rung.NEVER, "a sequence numbers '{root}'"),
-    Row(is_generated, Rung.NEVER, "'{root}' is generated: its expression gives the type"),
-    Row(feeds_generated, Rung.NEVER, "a generated column is computed from '{root}'"),
-    Row(using, Rung.REWRITE, "every value of '{root}' is computed anew"),
-    Row(alters_in_place, Rung.METADATA),
-    Row(always, Rung.REWRITE, "PostgreSQL would write the table anew and shut everybody out"),
-)
+_FED = Row(feeds_generated, Rung.NEVER, "a generated column is computed from '{root}'")
+_CATALOG = (Row(always, Rung.METADATA),)
 
-TABLE: dict[str, tuple[Row, ...]] = {
-    "add_column": (
-        Row(generated, Rung.REWRITE, "PostgreSQL writes every row for a generated column"),
-        Row(placed, Rung.REWRITE, "PostgreSQL adds columns at the end only"),
-        Row(takes_a_name, Rung.REWRITE, "'{root}' takes the name of a column that its value reads"),
-        Row(filled_by_rows, Rung.STEPS, "old rows get their value in batches"),
-        Row(always, Rung.METADATA),
-    ),
-    "drop_column": (
-        Row(viewed, Rung.NEVER, "a view reads '{root}': {views}"),
-        Row(referenced, Rung.NEVER, _REFERRED),
-        Row(held, Rung.NEVER, "{holder} needs '{root}'"),
-        Row(feeds_generated, Rung.NEVER, "a generated column is computed from '{root}'"),
-        Row(always, Rung.METADATA),
-    ),
-    "rename": (Row(always, Rung.METADATA),),
-    "type": _RETYPED,
-    "nullability": (
-        Row(relaxes, Rung.METADATA),
-        Row(fills_nulls, Rung.STEPS, "rows that are NULL get their value in batches"),
-        Row(always, Rung.STEPS, "every row is looked at, while writers go on"),
-    ),
-    "default": (Row(always, Rung.METADATA),),
-    "comment": (Row(always, Rung.METADATA),),
-    "reorder_columns": (Row(always, Rung.REWRITE, "PostgreSQL cannot move a column"),),
-    "change_primary_key": (
-        Row(key_referenced, Rung.NEVER, _REFERRED),
-        Row(drops_key, Rung.METADATA),
-        Row(always, Rung.STEPS, "the key's index is built while writers go on"),
-    ),
-    "add_constraint": (
-        Row(unique, Rung.STEPS, "the key's index is built while writers go on"),
-        Row(always, Rung.STEPS, "every row is looked at, while writers go on"),
-    ),
-    "drop_constraint": (
-        Row(key_referenced, Rung.NEVER, _REFERRED),
-        Row(always, Rung.METADATA),
-    ),
-    "change_property": (Row(always, Rung.METADATA),),
-}
+
+def cells(engine: str, own: Mapping[str, tuple[Row, ...]]) -> dict[str, tuple[Row, ...]]:
+    """The table of an engine of PostgreSQL's kind: what all of them do or refuse, then what is its own."""
+    base: dict[str, tuple[Row, ...]] = {
+        "add_column": (Row(placed, Rung.REWRITE, f"{engine} adds columns at the end only"),),
+        "drop_column": (
+            Row(viewed, Rung.NEVER, "a view reads '{root}': {views}"),
+            Row(referenced, Rung.NEVER, _REFERRED),
+            Row(held, Rung.NEVER, "{holder} needs '{root}'"),
+            _FED,
+        ),
+        "rename": _CATALOG,
+        "type": (
+            Row(is_generated, Rung.NEVER, "'{root}' is generated: its expression gives the type"),
+            _FED,
+        ),
+        "nullability": (Row(relaxes, Rung.METADATA),),
+        "default": _CATALOG,
+        "comment": _CATALOG,
+        "reorder_columns": (Row(always, Rung.REWRITE, f"{engine} cannot move a column"),),
+        "change_property": _CATALOG,
+    }
+    return {kind: (*base.get(kind, ()), *own.get(kind, ())) for kind in (*base, *own)}
+
+
+TABLE = cells(
+    "PostgreSQL",
+    {
+        "add_column": (
+            Row(generated, Rung.REWRITE, "PostgreSQL writes every row for a generated column"),
+            Row(
+                takes_a_name,
+                Rung.REWRITE,
+                "'{root}' takes the name of a column that its value reads",
+            ),
+            Row(filled_by_rows, Rung.STEPS, "old rows get their value in batches"),
+            Row(always, Rung.METADATA),
+        ),
+        "drop_column": _CATALOG,
+        "type": (
+            Row(
+                breaks_foreign_key,
+                Rung.NEVER,
+                "'{root}' is part of a foreign key between two tables",
+            ),
+            Row(numbered_otherwise, Rung.NEVER, "a sequence numbers '{root}'"),
+            Row(using, Rung.REWRITE, "every value of '{root}' is computed anew"),
+            Row(alters_in_place, Rung.METADATA),
+            Row(
+                always, Rung.REWRITE, "PostgreSQL would write the table anew and shut everybody out"
+            ),
+        ),
+        "nullability": (
+            Row(fills_nulls, Rung.STEPS, "rows that are NULL get their value in batches"),
+            Row(always, Rung.STEPS, "every row is looked at, while writers go on"),
+        ),
+        "change_primary_key": (
+            Row(key_referenced, Rung.NEVER, _REFERRED),
+            Row(drops_key, Rung.METADATA),
+            Row(always, Rung.STEPS, "the key's index is built while writers go on"),
+        ),
+        "add_constraint": (
+            Row(unique, Rung.STEPS, "the key's index is built while writers go on"),
+            Row(always, Rung.STEPS, "every row is looked at, while writers go on"),
+        ),
+        "drop_constraint": (
+            Row(key_referenced, Rung.NEVER, _REFERRED),
+            Row(always, Rung.METADATA),
+        ),
+    },
+)

@@ -81,6 +81,8 @@ class Facts:
     unvalidated: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
     """What a recreation cannot carry over, each in words."""
+    tied: tuple[str, ...] = ()
+    """Those of them that tie it to something else: left behind by any other table of its name."""
     uncarried: tuple[str, ...] = ()
     """What a recreation leaves behind without harm to the rows: the plan names it."""
     triggers: tuple[str, ...] = ()

@@ -36,6 +36,23 @@ def index_body(definition: str, names: tuple[str, ...], renames: Mapping[str, st
     return f"{text[:opened]}({elements}){work.rest(text[closed + 1 :])}"
 
 
+def index_parts(body: str) -> tuple[tuple[str, ...], str]:
+    """The expressions that such a text sorts by, bare of collation, class and order; and its condition."""
+    opened = body.index("(")
+    closed = closing(body, opened)
+    where = _WHERE.search(body, closed)
+    elements = tuple(_sorted_by(e) for e in _listed(body[opened + 1 : closed]))
+    return elements, body[where.end() :] if where else ""
+
+
+def _sorted_by(element: str) -> str:
+    if element.startswith("("):
+        return element[: closing(element) + 1]
+    head = _HEAD.match(element)
+    assert head is not None, element
+    return element[: closing(element, head.start(1)) + 1] if head[1] else head[0]
+
+
 class _Renaming:
     def __init__(self, names: tuple[str, ...], renames: Mapping[str, str]) -> None:
         self._names = names

@@ -103,7 +103,8 @@ def _table(name: TableName, oid: int, raw: _Raw, reader: Reader) -> Table:
     names = {row[1]: str(row[2]) for row in raw.columns}
     own = [row for row in raw.constraints if row[0] == oid]
     facts = _facts(oid, raw, names, own)
-    facts = replace(facts, blockers=(*facts.blockers, *reader.bars(facts)))
+    bars = tuple(reader.bars(facts))
+    facts = replace(facts, blockers=(*facts.blockers, *bars), tied=(*facts.tied, *bars))
     primary = facts.primary
     order = tuple(names.values())
     return Table(
@@ -166,6 +167,7 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         return tuple(names[n] for n in numbers or () if n in names)
 
     texts = {str(row[2]): str(row[3]) for row in raw.columns}
+    tied = tuple(_ties(raw))
     return Facts(
         owner=head[1],
         indexes=tuple(_index(row, names) for row in raw.indexes),
@@ -183,11 +185,9 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         views=tuple(View(r[1], _KINDS.get(str(r[2]), "a rule"), named(r[3])) for r in raw.views),
         sequences=tuple(_sequence(row, names) for row in raw.sequences),
         unvalidated=tuple(r[1] for r in own if not r[5] and HELPER not in r[1]),
-        blockers=tuple(_blockers(oid, raw, own)),
-        uncarried=(
-            *raw.others["uncarried"],
-            *(f"the index {r[1]}, which is not valid" for r in raw.indexes if not r[4]),
-        ),
+        blockers=(*tied, *_odd_constraints(oid, own)),
+        tied=tied,
+        uncarried=tuple(_uncarried(raw)),
         triggers=tuple(n for n in raw.others["trigger"] if HELPER not in n),
         privileges=head[5] or "",
         types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},
@@ -198,6 +198,11 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         settings={str(r[2]): str(r[9]) for r in raw.columns if r[9]},
         unlogged=head[3],
     )
+
+
+def _uncarried(raw: _Raw) -> Iterator[str]:
+    yield from raw.others["uncarried"]
+    yield from (f"the index {row[1]}, which is not valid" for row in raw.indexes if not row[4])
 
 
 def _index(row: Row, names: Mapping[int, str]) -> Index:
@@ -226,8 +231,8 @@ def _holders(rows: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _blockers(oid: int, raw: _Raw, own: Sequence[Row]) -> Iterator[str]:
-    """Why a recreation of the table would lose something, as far as that is so."""
+def _ties(raw: _Raw) -> Iterator[str]:
+    """Why another table in its place would lose something, as far as that is so."""
     head, others = raw.head, raw.others
     for flag, words in (
         (
@@ -256,7 +261,6 @@ def _blockers(oid: int, raw: _Raw, own: Sequence[Row]) -> Iterator[str]:
             yield f"the materialized view {row[1]} reads it and would have to be built anew"
         elif row[4]:
             yield f"the view {row[1]} has triggers"
-    yield from _odd_constraints(oid, own)
 
 
 def _odd_constraints(oid: int, own: Sequence[Row]) -> Iterator[str]:

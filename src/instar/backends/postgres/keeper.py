@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from instar.backends.keeping import DROP_NEW, Copy, Leftover
 from instar.backends.postgres import catalog
-from instar.backends.postgres.carry import gather, linked_tables, names_aside
+from instar.backends.postgres.definition import definition
 from instar.backends.postgres.facts import facts_of
 from instar.backends.postgres.names import FN, LIMIT, LOG, NEW, OLD, POS, beside, fitted
+from instar.backends.postgres.revert import MARK, REVERSION, Reversion, serials, shown
 from instar.backends.postgres.session import Session
 from instar.backends.relational.keeper import TransactionalKeeper
-from instar.backends.sql import literal, qualified, quote_double
+from instar.backends.sql import qualified
 from instar.core.plan import Cost, Rung, Step
 from instar.core.schema import Table, TableName, Unique
+from instar.errors import StateError
 
 if TYPE_CHECKING:
     from instar.backends.postgres.backend import PostgresBackend
-
-_TRIGGERS = "SELECT tgname FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal"
-_INDEXES = """SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-WHERE i.indrelid = %s::regclass ORDER BY c.relname"""
-_SEQUENCES = """SELECT a.attname, a.attidentity <> '', s.oid::regclass::text, s.relname
-FROM pg_attribute a JOIN pg_class s
-ON s.oid = pg_get_serial_sequence(%s, a.attname)::regclass
-WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
-_NUMBERED = """SELECT a.attname, s.oid::regclass::text FROM pg_attrdef d
-JOIN pg_depend p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
-AND p.refclassid = 'pg_class'::regclass JOIN pg_class s ON s.oid = p.refobjid AND s.relkind = 'S'
-JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = %s::regclass"""
-_MARK = re.compile(r"__instar_o\d+$")
 
 
 class PostgresKeeper(TransactionalKeeper):
@@ -102,69 +91,38 @@ class PostgresKeeper(TransactionalKeeper):
 
     def promised(self, old: Table, name: TableName) -> Table:
         """Its unique keys have their own names again, by which they count; serials are serials again."""
-        marked = [k for k in facts_of(old).keys if not k.primary and _MARK.search(k.name)]
-        uniques = tuple(Unique(_MARK.sub("", k.name), k.columns) for k in marked)
+        marked = [k for k in facts_of(old).keys if not k.primary and MARK.search(k.name)]
+        uniques = tuple(Unique(MARK.sub("", k.name), k.columns) for k in marked)
         serial = {column for column, _ in self._serials(name, old.name)}
         columns = tuple(replace(c, default=None) if c.name in serial else c for c in old.columns)
         constraints = (*old.constraints, *uniques)
         return replace(old, name=name, columns=columns, constraints=constraints)
 
     def _serials(self, now: TableName, then: TableName) -> Iterator[tuple[str, str]]:
-        """Columns of the old table that sequences of the new one number, by their defaults."""
-        place, old = qualified(now), qualified(then)
-        rows = self._session.ask(_SEQUENCES, [place, place]) if self.there([now])[0] else []
-        owned = {row[2] for row in rows if not row[1]}
-        for column, sequence in self._session.ask(_NUMBERED, [old]):
-            if sequence in owned:
-                yield column, sequence
+        if self.there([now])[0]:
+            yield from serials(self._session, now, then)
+
+    def revert_step(self, copy: Copy, live: Table) -> Step:
+        """Its statements are written again when the lock is held; those that are shown are today's."""
+        old = self.inspect(copy.name)
+        if tied := [w for w in facts_of(live).tied if w not in facts_of(old).tied]:
+            raise _tied(copy, tied)
+        step = super().revert_step(copy, live)
+        work = self._reversion(copy, TableName(live.name.schema, step.data["kept"]))
+        work = replace(work, now=definition(live), then=definition(old))
+        return replace(step, data=MappingProxyType({**step.data, REVERSION: work.dump()}))
 
     def revert_sql(self, copy: Copy, live: Table, old: Table, aside: TableName) -> Sequence[str]:
-        """What hangs on the table moves to the old one; what does not fit there makes PostgreSQL refuse."""
-        kept = {c.name for c in old.columns}
-        carried = gather(
-            self._session, live.name, [c.name for c in live.columns if c.name not in kept]
-        )
-        linked = linked_tables(self._session, live.name)
-        locked = ", ".join([qualified(live.name), qualified(copy.name), *linked])
-        mark = "__instar_o" + aside.name.rsplit("_", 1)[-1]
-        return [
-            f"LOCK TABLE {locked} IN ACCESS EXCLUSIVE MODE",
-            *carried.before,
-            *self._without_triggers(copy.name),
-            *names_aside(self._session, live.name, mark),
-            *self._sequences(copy, mark),
-            *super().revert_sql(copy, live, old, aside),
-            *self._names_back(copy.name),
-            *carried.after,
-            *carried.validate,
-        ]
+        del live, old
+        return shown(self._session, self._reversion(copy, aside))
 
-    def _without_triggers(self, old: TableName) -> Iterator[str]:
-        """The table's own are made again on it: those may have changed since."""
-        for (name,) in self._session.ask(_TRIGGERS, [qualified(old)]):
-            yield f"DROP TRIGGER {quote_double(name)} ON {qualified(old)}"
+    def _reversion(self, copy: Copy, aside: TableName) -> Reversion:
+        return Reversion(copy.name.schema, copy.table.name, copy.name.name, aside.name)
 
-    def _sequences(self, copy: Copy, mark: str) -> Iterator[str]:
-        """Numbers go on where they are: a serial's sequence moves, an identity's hands its place over."""
-        schema = quote_double(copy.name.schema)
-        now, then = qualified(copy.table), qualified(copy.name)
-        for column, sequence in self._serials(copy.table, copy.name):
-            yield f"ALTER SEQUENCE {sequence} OWNED BY {then}.{quote_double(column)}"
-        own = {row[0]: row for row in self._session.ask(_SEQUENCES, [then, then])}
-        for column, identity, sequence, name in self._session.ask(_SEQUENCES, [now, now]):
-            if not identity or column not in own or not own[column][1]:
-                continue
-            _, _, old, old_name = own[column]
-            aside, back = fitted(name, mark), _MARK.sub("", old_name)
-            yield f"SELECT setval({literal(old)}, last_value, is_called) FROM {sequence}"
-            yield f"ALTER SEQUENCE {sequence} RENAME TO {quote_double(aside)}"
-            if back != old_name:
-                place = f"{schema}.{quote_double(old_name)}"
-                yield f"ALTER SEQUENCE {place} RENAME TO {quote_double(back)}"
 
-    def _names_back(self, old: TableName) -> Iterator[str]:
-        for (name,) in self._session.ask(_INDEXES, [qualified(old)]):
-            back = _MARK.sub("", name)
-            if back != name:
-                place = f"{quote_double(old.schema)}.{quote_double(name)}"
-                yield f"ALTER INDEX {place} RENAME TO {quote_double(back)}"
+def _tied(copy: Copy, words: Sequence[str]) -> StateError:
+    return StateError(
+        "E445",
+        f"{copy.name} cannot become {copy.table}: {'; '.join(words)}",
+        hint="That would stay with the table that is put aside. Take it off, revert, make it again.",
+    )

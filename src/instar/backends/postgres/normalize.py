@@ -76,7 +76,7 @@ class PostgresNormalizer(Normalizer):
                 continue
             types = {name: changed[name] for name in touched}
             try:
-                speller.index(index_body(index.definition, (), {}), live.name, types)
+                speller.index(index_body(index.definition, (), {}), live, types)
             except NotTaken as error:
                 columns = ", ".join(f"'{name}'" for name in touched)
                 words = f"the index {index.name} does not fit the new type of {columns}: {error}"

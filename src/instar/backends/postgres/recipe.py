@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from instar.backends.postgres.checksum import Compared, compared
 from instar.backends.postgres.create import column_sql
 from instar.backends.postgres.definition import Parts, definition
 from instar.backends.postgres.facts import Facts, Index, Key, Sequence_, facts_of
@@ -54,7 +55,7 @@ class Recipe:
     body: str
     columns: tuple[str, ...]
     select: tuple[str, ...]
-    compared: tuple[str, ...]
+    compared: Compared
     key: KeyColumns
     found_by: tuple[str, ...]
     hidden: tuple[str, ...]
@@ -178,7 +179,7 @@ class Maker:
                 *self.writer.select_list(self.fields),
                 *(f"{k} AS {quote_double(h)}" for h, k in shown),
             ),
-            compared=tuple(f.column.name for f in self.fields if not self._varies(f)),
+            compared=compared(f.column for f in self.fields if not self._varies(f)),
             key=key,
             found_by=found_by,
             hidden=hidden,

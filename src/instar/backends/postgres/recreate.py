@@ -23,7 +23,7 @@ from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import column_settings, tablespace
-from instar.backends.postgres.verify import BeginAnew, Verifier
+from instar.backends.postgres.verify import BeginAnew, Verifier, at_least
 from instar.backends.sql import literal, qualified, quote_double
 from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
 
@@ -139,11 +139,17 @@ class Recreation:
             phase = self._enter(VERIFY)
         if phase == VERIFY:
             self._point("verify")
-            Verifier(self.session, self.recipe).by_chunks(self.context)
+            self._verify()
             phase = self._enter(SWAP)
         if phase == SWAP:
             self._cut_over()
         self._finish()
+
+    def _verify(self) -> None:
+        now = self.state()
+        total = now.rows if now is not None else None
+        rows = Verifier(self.session, self.recipe).by_chunks(self.context, total)
+        self.context.memo["verified"] = str(rows)
 
     def _point(self, name: str) -> None:
         self.context.failpoint(f"recreate {name}")
@@ -255,7 +261,6 @@ class Recreation:
     def _copy(self) -> None:
         total = self._estimate()
         size = self.session.patience.batch
-        begun = time.monotonic()
         while True:
             self._point("batch")
             since = time.monotonic()
@@ -263,15 +268,18 @@ class Recreation:
             self._point("batch done")
             if rows is None:
                 return
-            spent = time.monotonic() - begun
-            rate = f" ({rows / spent:,.0f} rows/s)" if spent > 1 else ""
-            self.context.progress(f"copy {self.recipe.table}{rate}", rows, total)
+            self.context.progress(f"copy {self.recipe.table}", rows, at_least(total, rows))
             size = Keyset.adapted(size, time.monotonic() - since, self.session.patience)
 
-    def _estimate(self) -> int | None:
+    def _estimate(self) -> int:
+        """What the engine believes, or a count where it never looked: cheap beside the copy."""
         sql = "SELECT reltuples::bigint FROM pg_class WHERE oid = %s::regclass"
         found = int(self.session.ask(sql, [self.table])[0][0])
-        return found if found > 0 else None
+        return (
+            found
+            if found > 0
+            else int(self.session.ask(f"SELECT count(*) FROM {self.table}")[0][0])
+        )
 
     def _batch(self, size: int) -> int | None:
         """One batch and its position in one transaction; None when the end is reached."""
@@ -420,7 +428,8 @@ class Recreation:
             for _, _, sql in self.recipe.builds:
                 self.session.execute(sql)
             self._point("locked verify")
-            Verifier(self.session, self.recipe).all_rows()
+            rows = Verifier(self.session, self.recipe).all_rows()
+            self.context.memo["verified"] = str(rows)
             swap(self, DONE, patient=True)
             self._point("locked, not committed")
 

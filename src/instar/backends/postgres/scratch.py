@@ -9,7 +9,7 @@ from instar.backends.postgres.errors import LockNotGranted
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.types import parse_type, type_sql
 from instar.backends.sql import qualified, quote_double
-from instar.core.schema import TableName
+from instar.core.schema import Table
 from instar.core.types import Column, Type
 from instar.errors import InstarError
 
@@ -31,7 +31,7 @@ class Speller(Protocol):
 
     def type_of(self, sql: str, columns: Sequence[Column]) -> Type | None: ...
 
-    def index(self, body: str, table: TableName, types: Mapping[str, Type]) -> None: ...
+    def index(self, body: str, table: Table, types: Mapping[str, Type]) -> None: ...
 
 
 class NotTaken(Exception):
@@ -83,14 +83,14 @@ class Scratch:
         assert found is None or not isinstance(found, str)
         return found  # type: ignore[return-value]
 
-    def index(self, body: str, table: TableName, types: Mapping[str, Type]) -> None:
+    def index(self, body: str, table: Table, types: Mapping[str, Type]) -> None:
         """Whether an index of the table could be built if these columns had other types."""
         alters = (
             f"ALTER TABLE {self.table} ALTER COLUMN {quote_double(c)} TYPE {type_sql(t)} USING NULL"
             for c, t in types.items()
         )
         make = (
-            f"CREATE {self.kind} {self.table} (LIKE {qualified(table)})",
+            f"CREATE {self.kind} {self.table} (LIKE {qualified(table.name)})",
             *alters,
             f"CREATE INDEX ON {self.table} {body}",
         )
