@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from instar.apply import QuestionKind
-from instar.apply.failpoints import POINT, TRACE
+from instar.apply.failpoints import POINT, TRACE, Failpoints
 from instar.errors import ConfirmationNeeded, StateError, UsageError
 from lifecycle.worker import KILLED, failpoints, run
 from lifecycle.world import World, duckdb_world
@@ -45,7 +45,30 @@ def test_apply_tells_the_rows_of_both_tables_and_what_may_be_done(world: World) 
         "Original table has 2 rows (kept as main.t__instar_old_1), new table has 2 rows."
         " `instar revert t` puts it back, `instar cleanup t` drops it for good."
     )
+    assert report.notes[-2] == "verified: 2 rows, checksums equal"
     assert [q.kind for q in world.asked] == [QuestionKind.REWRITE, QuestionKind.BACKUP]
+
+
+@pytest.mark.parametrize("point", ["rewrite:ran", "rewrite:after"])
+def test_a_rewrite_that_was_cut_off_is_told_in_the_same_words(
+    world: World, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def reached(self: Failpoints, name: str) -> None:
+        if name == point:
+            raise Killed
+
+    world.apply(OLD)
+    world.fill(ROWS)
+    with monkeypatch.context() as patch:
+        patch.setattr(Failpoints, "__call__", reached)
+        with pytest.raises(Killed):
+            world.apply(NEW)
+    (report,) = world.project.recover()
+    assert "verified: 2 rows, checksums equal" in report.notes
+    assert report.notes[-1].startswith("Original table has 2 rows (kept as main.t__instar_old_1)")
 
 
 def test_history_names_the_copy_until_it_is_dropped(world: World) -> None:

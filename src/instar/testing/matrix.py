@@ -33,7 +33,8 @@ from instar.testing.words import (
 BACKENDS = ("duckdb", "delta", "iceberg", "parquet")
 _X = c("x", INT)
 _S = struct(c("a", INT), c("b", STRING))
-_S_ROWS: tuple[Row, ...] = ({"id": 1, "s": {"a": 1, "b": "u"}}, {"id": 2, "s": None})
+_S_MORE = struct(c("a", INT), c("b", STRING), c("n", STRING))
+_S_VALUE = {"a": 1, "b": "u"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,10 @@ def _nested(
 
 def operations() -> tuple[Scenario, ...]:
     """Every row of the matrix, in the order it is printed."""
-    return (*_columns(), *_types(), *_nested_operations(), *_rest())
+    return (*_added(), *_moved(), *_types(), *_structs(), *_collections(), *_rest())
 
 
-def _columns() -> tuple[Scenario, ...]:
-    both = shape(_X, c("y", INT))
-    pair: tuple[Row, ...] = ({"id": 1, "x": 1, "y": 2}, {"id": 2, "x": None, "y": 3})
-    swapped: tuple[Row, ...] = ({"id": 1, "x": 2, "y": 1}, {"id": 2, "x": 3, "y": None})
-
+def _added() -> tuple[Scenario, ...]:
     def wide(value: object) -> tuple[Row, ...]:
         return ({"id": 1, "x": 1, "n": value}, {"id": 2, "x": None, "n": value})
 
@@ -101,6 +98,14 @@ def _columns() -> tuple[Scenario, ...]:
             after=({"id": 1, "x": 1, "n": 2}, {"id": 2, "x": None, "n": 3}),
             hints={("n",): Hint(using="id + 1")},
         ),
+    )
+
+
+def _moved() -> tuple[Scenario, ...]:
+    both = shape(_X, c("y", INT))
+    pair: tuple[Row, ...] = ({"id": 1, "x": 1, "y": 2}, {"id": 2, "x": None, "y": 3})
+    swapped: tuple[Row, ...] = ({"id": 1, "x": 2, "y": 1}, {"id": 2, "x": 3, "y": None})
+    return (
         _plain("remove a column", both, shape(_X), rows=pair, policy=DROP),
         _plain(
             "rename a column",
@@ -152,11 +157,10 @@ def _types() -> tuple[Scenario, ...]:
     )
 
 
-def _nested_operations() -> tuple[Scenario, ...]:
-    row = {"a": 1, "b": "u"}
-    more = struct(c("a", INT), c("b", STRING), c("n", STRING))
+def _structs() -> tuple[Scenario, ...]:
+    row = _S_VALUE
     return (
-        _nested("add a struct field", _S, more, row, {**row, "n": None}),
+        _nested("add a struct field", _S, _S_MORE, row, {**row, "n": None}),
         _nested("remove a struct field", _S, struct(c("a", INT)), row, {"a": 1}, policy=DROP),
         _nested(
             "rename a struct field",
@@ -182,13 +186,19 @@ def _nested_operations() -> tuple[Scenario, ...]:
             row,
             policy=REORDER,
         ),
+    )
+
+
+def _collections() -> tuple[Scenario, ...]:
+    row, more = _S_VALUE, {**_S_VALUE, "n": None}
+    return (
         _nested("widen an array's elements", array(INT), array(BIGINT), [1, None], [1, None]),
         _nested(
             "add a field to an array of structs",
             array(_S),
-            array(more),
+            array(_S_MORE),
             [row],
-            [{**row, "n": None}],
+            [more],
         ),
         _nested(
             "widen a map's values", map_of(STRING, INT), map_of(STRING, BIGINT), {"k": 1}, {"k": 1}
@@ -196,9 +206,9 @@ def _nested_operations() -> tuple[Scenario, ...]:
         _nested(
             "add a field to a map of structs",
             map_of(STRING, _S),
-            map_of(STRING, more),
+            map_of(STRING, _S_MORE),
             {"k": row},
-            {"k": {**row, "n": None}},
+            {"k": more},
         ),
         _nested("change a map's keys", map_of(INT, INT), map_of(BIGINT, INT), {1: 2}, {1: 2}),
     )

@@ -21,7 +21,7 @@ BOOLEAN = Boolean()
 TINYINT, SMALLINT, INT, BIGINT = Integer(8), Integer(16), Integer(32), Integer(64)
 FLOAT, DOUBLE = Float(32), Float(64)
 STRING, BINARY, DATE = String(), Binary(), Date()
-INSTANT, WALL_CLOCK = Timestamp(zone=True), Timestamp(zone=False)
+WALL_CLOCK = Timestamp(zone=False)
 
 
 def dec(precision: int, scale: int) -> Decimal:

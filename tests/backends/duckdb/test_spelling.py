@@ -7,7 +7,6 @@ import pytest
 from backends.duckdb.world import World, want
 from backends.world import EVERYTHING, INT
 from instar.backends.duckdb.spelling import spelled
-from instar.backends.parsing import BadExpression
 from instar.core.findings import Severity
 from instar.core.plan import Status
 from instar.core.schema import Check, Hint, Table, Wanted
@@ -26,6 +25,7 @@ from instar.core.types import (
     array,
     struct,
 )
+from instar.expressions import BadExpression
 
 DEFAULTS: list[tuple[Type, str]] = [
     (INT, "5"),

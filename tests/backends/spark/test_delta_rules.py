@@ -7,7 +7,6 @@ import itertools
 import pytest
 
 from backends.spark.helpers import FREE, column, columns, hinted
-from instar.backends.parsing import BadExpression
 from instar.backends.spark.delta_inspect import check_expression, check_sql
 from instar.backends.spark.delta_moves import level_moves, rename_order
 from instar.backends.spark.delta_rules import DeltaRules
@@ -24,6 +23,7 @@ from instar.core.plan import Rung
 from instar.core.planner import draft
 from instar.core.schema import Check, Hint, Table, TableName, Wanted
 from instar.core.types import path_text
+from instar.expressions import BadExpression
 
 RULES = DeltaRules()
 NAME = TableName("s", "t")

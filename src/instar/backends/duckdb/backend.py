@@ -57,11 +57,6 @@ class DuckDBBackend(Backend):
         names = [TableName(str(row[0]), str(row[1])) for row in self._ask(_LIST, schema)]
         return sorted(name for name in names if OLD not in name.name)
 
-    def kept_tables(self, schema: str) -> Sequence[TableName]:
-        """The old tables that rewrites have put aside and that nobody has dropped yet."""
-        names = [TableName(str(row[0]), str(row[1])) for row in self._ask(_LIST, schema)]
-        return sorted(name for name in names if OLD in name.name)
-
     def keeper(self) -> DuckDBKeeper:
         return DuckDBKeeper(self, self._ask)
 

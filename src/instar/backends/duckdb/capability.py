@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from instar.backends.duckdb.facts import Facts, facts_of
 from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.spelling import Expression, bound_type, spelled
-from instar.backends.parsing import BadExpression
 from instar.backends.relational import capability as relational
 from instar.backends.relational.capability import always, fills_nulls, generated, placed, relaxes
 from instar.core.changes import AddColumn, Change, ChangePrimaryKey, DropConstraint, TypeChange
@@ -20,6 +19,7 @@ from instar.core.matching import folded, in_collection
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Check, Table, Unique, Wanted
 from instar.core.types import Binary, String, bare, walk
+from instar.expressions import BadExpression
 
 Case = relational.Case[Facts]
 Row = relational.Row[Facts]
@@ -149,6 +149,10 @@ def _reads_changing(case: Case) -> bool:
     return any(fold(name) in {fold(c) for c in changing} for name in read - {case.root})
 
 
+def _computed(case: Case) -> bool:
+    return case.hint.using is not None
+
+
 def _collated(case: Case) -> bool:
     return case.root in dict(case.facts.collations)
 
@@ -194,6 +198,11 @@ _ALTER_ROOT = (
     Row(_in_check, Rung.REWRITE, "a CHECK names '{root}', and DuckDB cannot drop or change it"),
     Row(_in_index, Rung.REWRITE, "'{root}' is in an index, which goes only in its own transaction"),
     Row(_feeds_generated, Rung.REWRITE, "a generated column is computed from '{root}'"),
+    Row(
+        _computed,
+        Rung.REWRITE,
+        "every value of '{root}' is computed anew, and the old ones are kept",
+    ),
     _COPY_ONLY,
     _LAMBDA,
     _DECODES,

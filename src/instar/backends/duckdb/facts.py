@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from instar.backends.duckdb.spelling import spelled
-from instar.backends.parsing import BadExpression
 from instar.backends.sql import qualified, quote_double
 from instar.core.plan import Rung
 from instar.core.schema import Table, TableName
+from instar.expressions import BadExpression
 
 _INDEX = re.compile(
     r'CREATE (UNIQUE )?INDEX (?:"(?:[^"]|"")*"|\w+) ON (?:(?:"(?:[^"]|"")*"|\w+)\.)*'

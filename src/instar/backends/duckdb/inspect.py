@@ -17,9 +17,9 @@ from instar.backends.duckdb.facts import Facts, Index, read_index
 from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.spelling import spelled
 from instar.backends.duckdb.types import parse_type
-from instar.backends.parsing import BadExpression
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
 from instar.core.types import Column
+from instar.expressions import BadExpression
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Key = tuple[str, str]
@@ -146,7 +146,7 @@ def _column(row: Sequence[Any], names: tuple[str, ...], special: _Special) -> Co
         name,
         parse_type(type_text),
         nullable=nullable,
-        default=None if generated else default_text(default, names),
+        default=None if generated else default_text(default),
         comment=comment,
         generated=_ungeneric(default, names) if generated else None,
     )
@@ -155,7 +155,7 @@ def _column(row: Sequence[Any], names: tuple[str, ...], special: _Special) -> Co
 _PLAIN_DEFAULT = re.compile(r"-?\d{1,18}|'[^']*'")
 
 
-def default_text(default: str | None, names: tuple[str, ...]) -> str | None:
+def default_text(default: str | None) -> str | None:
     """A default in one spelling; DEFAULT NULL is none."""
     if default is None or default == "NULL":
         return None

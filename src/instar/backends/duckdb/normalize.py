@@ -21,7 +21,6 @@ from instar.backends.duckdb.spelling import (
     volatile_functions,
 )
 from instar.backends.duckdb.types import MAX_DIGITS, kept, parse_type
-from instar.backends.parsing import BadExpression
 from instar.backends.relational.normalize import Normalizer
 from instar.core.findings import Finding, Severity
 from instar.core.matching import in_collection
@@ -39,6 +38,7 @@ from instar.core.types import (
     walk,
     with_children,
 )
+from instar.expressions import BadExpression
 
 Binder = Callable[[str], str | None]
 """Asks a database whether it understands an expression: why not, or None."""
@@ -101,7 +101,7 @@ class _Normalizer(Normalizer):
         what = f"the default of '{path_text(path)}'"
         try:
             expression = spelled(sql)
-            text = default_text(expression.text, ())
+            text = default_text(expression.text)
         except BadExpression as error:
             self.bad(what, sql, str(error), path)
             return None

@@ -164,7 +164,8 @@ def run_rewrite(
         elif place == _COPIED:
             _verify(recipe, name, new, ask)
             context.progress(f"copy {name}", rows, rows)
-    context.memo["kept"] = old
+    same = dict.fromkeys(("old_rows", "new_rows", "verified"), str(rows))
+    context.memo.update({"kept": old, **same})
 
 
 def _names_sql(schema: str) -> str:
@@ -204,11 +205,22 @@ def _verify(recipe: Recipe, name: TableName, new: str, ask: Ask) -> None:
     """The copy has the rows and values that the projection of the old table gives."""
     projected = f"(SELECT {', '.join(recipe.select)} FROM {qualified(name)}) AS projected"
     expected = ask(content_sql(recipe.compared, projected))[0]
-    found = ask(content_sql(recipe.compared, _beside(name, new)))[0]
+    copy = _beside(name, new)
+    found = ask(content_sql(recipe.compared, copy))[0]
     if expected != found:
         raise VerificationFailed(
             "E224",
             f"the copy of {name} differs from the table ({found[0]:,} of {expected[0]:,} rows, "
-            "checked by content); nothing was changed",
+            f"checked by content); nothing was changed. {_differing(recipe, projected, copy, ask)}",
             hint="The table is as it was. Report this with the plan as JSON.",
         )
+
+
+def _differing(recipe: Recipe, projected: str, copy: str, ask: Ask) -> str:
+    """A few rows that only one side has, in words."""
+    sides = [f"SELECT {names(recipe.compared)} FROM {side}" for side in (projected, copy)]
+    said = []
+    for words, (one, other) in (("only before", sides), ("only after", sides[::-1])):
+        if rows := ask(f"{one} EXCEPT ALL {other} LIMIT 5"):
+            said.append(f"{words}: {', '.join(map(str, rows))}")
+    return "; ".join(said)

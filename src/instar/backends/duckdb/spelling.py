@@ -20,9 +20,9 @@ from instar.backends.duckdb.binding import bound
 from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.traits import Node, called, captures, nodes, tries, windows
 from instar.backends.duckdb.types import parse_type, type_sql
-from instar.backends.parsing import BadExpression
 from instar.backends.sql import literal, quote_double
 from instar.core.types import Column, Type
+from instar.expressions import BadExpression
 
 _LOCK = threading.Lock()
 _EMPTY_CLAUSES = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from instar.backends.parsing import closing
-from instar.backends.sql import quote_double
+from instar.backends.sql import closing, quote_double
 from instar.core.types import (
     Array,
     Binary,

@@ -1,4 +1,4 @@
-"""Views that would no longer work: each is created on empty tables, as they are and as they will be."""
+"""The queries of views; and those that would no longer work, created on empty tables as they will be."""
 
 from __future__ import annotations
 
@@ -40,6 +40,29 @@ def broken_views(ask: Ask, target: Table) -> Mapping[TableName, str]:
     working = _working(database, live, views)
     lost = working - _working(database, then, {n: s for n, s in views.items() if n in working})
     return {name: sql for name, sql in views.items() if name in lost}
+
+
+def query_of(sql: str) -> str:
+    """The query of a CREATE VIEW, under the names that the view gives its columns."""
+    import sqlglot
+
+    depth = 0
+    names: list[str] = []
+    for token in sqlglot.tokenize(sql, read="duckdb"):
+        match token.token_type:
+            case sqlglot.TokenType.L_PAREN:
+                depth += 1
+            case sqlglot.TokenType.R_PAREN:
+                depth -= 1
+            case sqlglot.TokenType.ALIAS if not depth:
+                query = sql[token.end + 1 :].strip().removesuffix(";")
+                listed = ", ".join(map(quote_double, names))
+                return f"SELECT * FROM (\n{query}\n) AS shown({listed})" if names else query
+            case sqlglot.TokenType.COMMA:
+                continue
+            case _ if depth:
+                names.append(token.text)
+    return ""
 
 
 def _reading(table: TableName, views: Mapping[TableName, str]) -> dict[TableName, str]:

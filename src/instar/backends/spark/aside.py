@@ -10,6 +10,7 @@ import re
 
 from instar.backends.base import RunContext
 from instar.backends.spark.base import SparkBackend
+from instar.backends.spark.mismatch import differing_rows
 from instar.backends.spark.statements import full_name, rename_table
 from instar.core.plan import Step
 from instar.core.schema import Table, TableName
@@ -80,9 +81,11 @@ class Swapper:
             raise VerificationFailed(
                 "E420",
                 f"[{self.name}] the copy differs{of}: {found['rows']:,} rows with checksum"
-                f" {found['total']} instead of {expected['rows']:,} with {expected['total']}",
+                f" {found['total']} instead of {expected['rows']:,} with {expected['total']}."
+                f" {differing_rows(self.handle, rows, f'SELECT * FROM {self.full(self.aside)}')}",
                 hint=f"The table is as it was. The copy is {self.aside}; it can be dropped.",
             )
+        self.context.memo["verified"] = str(found["rows"])
 
     def in_the_way(self) -> EngineError:
         return EngineError(

@@ -16,6 +16,7 @@ from instar.backends.spark.delta_keeper import DeltaKeeper
 from instar.backends.spark.delta_log import read_logs
 from instar.backends.spark.delta_rewrite import VERSION, shape
 from instar.backends.spark.delta_rules import DeltaRules
+from instar.backends.spark.mismatch import differing_rows
 from instar.backends.spark.types import columns_from_json
 from instar.backends.sql import quote_backtick
 from instar.core.plan import Cost, Step
@@ -134,7 +135,8 @@ class DeltaBackend(SparkBackend):
         made = self._made(step, context.memo)
         if made is None:
             raise EngineError("E213", f"[{step.after.name}] the rewrite left no commit behind")
-        self._verify(step, made, pinned=version)
+        old, new = self._verify(step, made, pinned=version)
+        context.memo.update({"old_rows": str(old), "new_rows": str(new), "verified": str(new)})
         context.failpoint("rewrite:verified")
 
     def _look(self, step: Step) -> None:
@@ -161,19 +163,22 @@ class DeltaBackend(SparkBackend):
                 writer = writer.partitionBy(*columns)
             writer.saveAsTable(self.place(step.after.name))
 
-    def _verify(self, step: Step, made: int, pinned: int | None = None) -> None:
-        """Old rows brought forward against new rows; what differs is undone at once."""
+    def _verify(self, step: Step, made: int, pinned: int | None = None) -> tuple[int, int]:
+        """Old rows brought forward against new rows, both counted; what differs is undone at once."""
         old, new = self._checksums(step, made)
         same_columns = pinned is None or pinned == made - 1 or self._same_columns(step, made - 1)
         if old == new and same_columns:
-            return
+            return old[0], new[0]
         name, place = step.after.name, self.place(step.after.name)
+        was = step.data["rows"].replace(VERSION, str(made - 1))
+        which = differing_rows(self.handle, was, f"SELECT * FROM {place} VERSION AS OF {made}")
         undone = self._history(name, 1)[0][0] == made
         if undone:
             self.handle.run(f"RESTORE TABLE {place} TO VERSION AS OF {made - 1}")
         raise VerificationFailed(
             "E214",
-            f"[{name}] the rewrite gave {new[0]} rows (checksum {new[1]}), not {old[0]} ({old[1]})",
+            f"[{name}] the rewrite gave {new[0]} rows (checksum {new[1]}), not {old[0]} ({old[1]})."
+            f" {which}",
             hint=f"The table was put back to version {made - 1}."
             if undone
             else f"Others wrote since: look at versions {made - 1} and {made} and decide.",

@@ -79,6 +79,7 @@ class _Rewrite(Script):
         job = self.job
         columns = ", ".join(self._selected(f) for f in job.projection)
         statement = f"SELECT {columns} FROM {self.place}"
+        then = f"{statement} VERSION AS OF {VERSION}"
         lost = [path_text(p) for p, _ in self.paths.dropped]
         self.step(
             "rewrite",
@@ -93,6 +94,7 @@ class _Rewrite(Script):
                     "source": shape(self.live.columns),
                     "schema": json.dumps(schema_json(self.target.columns)),
                     "partition_by": json.dumps(self.target.partition_by),
+                    "rows": then,
                     **self._checksums(),
                 }
             ),

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
-from instar.backends.parsing import BadExpression, one_expression
 from instar.core.findings import Finding, Severity
 from instar.core.schema import Check, Wanted
 from instar.core.types import Path, path_text, walk
+from instar.expressions import BadExpression, one_expression
 
 _DIALECT = "spark"
 CLOCK = frozenset(
@@ -46,7 +46,7 @@ CHANGING = frozenset(
 )
 
 
-def parsed(sql: str) -> exp.Expression:
+def parsed(sql: str) -> exp.Expr:
     """The tree of exactly one expression."""
     found = one_expression(sql, _DIALECT)
     if found.find(exp.Query):
@@ -59,7 +59,7 @@ def canonical(sql: str) -> str:
     return text_of_tree(parsed(sql))
 
 
-def text_of_tree(tree: exp.Expression) -> str:
+def text_of_tree(tree: exp.Expr) -> str:
     while isinstance(tree, exp.Paren):
         tree = tree.this
     text: str = tree.sql(dialect=_DIALECT)

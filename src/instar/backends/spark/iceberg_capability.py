@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from instar.backends.parsing import BadExpression
 from instar.backends.spark.expressions import references
 from instar.backends.spark.iceberg_ddl import FORMAT_VERSION
 from instar.backends.spark.iceberg_normalize import has_variant
@@ -42,6 +41,7 @@ from instar.core.types import (
     path_text,
     type_text,
 )
+from instar.expressions import BadExpression
 
 METADATA = Capability(Rung.METADATA)
 HISTORY = (

@@ -9,6 +9,7 @@ is gone, or stands for a table with another uuid.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from instar.backends.spark import iceberg_ddl as ddl
@@ -29,31 +30,23 @@ VERIFIED = "instar.copy.verified"
 
 def recreate_steps(catalog: str, job: Job) -> tuple[Step, ...]:
     """Copy and verify while the table is in use, then swap."""
-    live, target = job.live, job.target
+    live = job.live
     assert live is not None
-    aside, kept = aside_name(live.name), kept_name(live)
-    full = full_name(catalog, aside)
-    source = full_name(catalog, live.name)
-    create = ddl.create_table(full, target, _place(live), {COPY_OF: live.extras.get("uuid", "")})
-    shape: list[str] = []
-    if target.cluster_by:
-        shape += ddl.write_order(full, target)
-    if ddl.identifiable(target):
-        shape.append(ddl.set_key(full, target))
+    full = full_name(catalog, aside_name(live.name))
+    mark = {COPY_OF: live.extras.get("uuid", "")}
+    create = ddl.create_table(full, job.target, _place(live), mark)
+    shape = _shape(full, job.target)
     select = ", ".join(ValueWriter(SparkValues()).select_list(job.projection))
-    insert = f"INSERT INTO {full} BY NAME SELECT {select} FROM {source}"
-    data = MappingProxyType(
-        {
-            "aside": aside.name,
-            "kept_as": kept.name,
-            "create": create,
-            "shape": json.dumps(shape),
-            "select": select,
-            "checksum": carried_checksum(job.projection),
-            "schema_id": live.extras.get("schema_id", ""),
-        }
-    )
-    dropped = any(isinstance(c, DropColumn) for c in job.changes)
+    insert = f"INSERT INTO {full} BY NAME SELECT {select} FROM {full_name(catalog, live.name)}"
+    data = {
+        "aside": aside_name(live.name).name,
+        "kept_as": kept_name(live).name,
+        "create": create,
+        "shape": json.dumps(shape),
+        "select": select,
+        "checksum": carried_checksum(job.projection),
+        "schema_id": live.extras.get("schema_id", ""),
+    }
     copy = Step(
         "1-copy",
         "copy",
@@ -61,9 +54,21 @@ def recreate_steps(catalog: str, job: Job) -> tuple[Step, ...]:
         f"copy {live.name} aside in its new shape, and compare",
         (create, *shape, f"{insert} VERSION AS OF '{BRANCH}'"),
         live,
-        data=data,
+        data=MappingProxyType(data),
     )
-    swap = Step(
+    return (copy, _swap(catalog, job, live, data))
+
+
+def _shape(full: str, target: Table) -> list[str]:
+    """What CREATE TABLE cannot say: the write order and the key."""
+    order = ddl.write_order(full, target) if target.cluster_by else ()
+    key = (ddl.set_key(full, target),) if ddl.identifiable(target) else ()
+    return [*order, *key]
+
+
+def _swap(catalog: str, job: Job, live: Table, data: Mapping[str, str]) -> Step:
+    aside, kept = aside_name(live.name), kept_name(live)
+    return Step(
         "2-swap",
         "swap",
         Rung.REWRITE,
@@ -72,12 +77,11 @@ def recreate_steps(catalog: str, job: Job) -> tuple[Step, ...]:
             rename_table(catalog, live.name, kept),
             rename_table(catalog, aside, live.name),
         ),
-        target,
-        destructive=dropped,
+        job.target,
+        destructive=any(isinstance(c, DropColumn) for c in job.changes),
         confirm=f"Put the rewritten copy in the place of {live.name}?",
         data=MappingProxyType({**data, "kept": kept.name}),
     )
-    return (copy, swap)
 
 
 def _place(live: Table) -> str | None:

@@ -6,7 +6,6 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from instar.backends.parsing import BadExpression
 from instar.backends.spark.expressions import parsed
 from instar.backends.spark.parquet_overlay import reads_right
 from instar.core.changes import (
@@ -33,6 +32,7 @@ from instar.core.matching import Fold, in_map_key
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import Array, Integer, Map, Path, Struct, Type, path_text, type_text
+from instar.expressions import BadExpression
 
 METADATA = Capability(Rung.METADATA)
 WRITERS = (

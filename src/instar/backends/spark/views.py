@@ -6,7 +6,7 @@ No job runs: a view's query is analysed as it is, and again with an empty table 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 import sqlglot
@@ -16,37 +16,80 @@ from sqlglot.errors import SqlglotError
 from instar.backends.spark.types import value_type
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import Table, TableName
+from instar.core.types import Type
 from instar.dialects import reading
 from instar.spark import SparkHandle, SparkSqlError
+
+_FOLLOWS = "EVOLUTION"
+_KEEP_TYPES = frozenset(("BINDING", "COMPENSATION"))
+"""What Spark calls it when a view casts to the types that it was created with."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """`namespace`: where its bare names are looked for. `mode`: whether its columns follow the query's.
+
+    `outputs` are the query's columns behind the view's `columns`, which may have other names.
+    """
+
     name: TableName
     sql: str
+    namespace: str = ""
+    mode: str = ""
+    outputs: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
-def views_in(handle: SparkHandle, catalog: str, schema: str) -> tuple[View, ...]:
+def views_in(
+    handle: SparkHandle, catalog: str, schema: str, without: Container[TableName] = ()
+) -> tuple[View, ...]:
     """The views of a schema with their queries; none where there is no such schema."""
     place = f"{quote_backtick(catalog)}.{quote_backtick(schema)}"
     try:
         rows = handle.run(f"SHOW VIEWS IN {place}")
     except SparkSqlError:
         return ()
-    names = [str(row["viewName"]) for row in rows if not row["isTemporary"]]
+    names = [TableName(schema, str(row["viewName"])) for row in rows if not row["isTemporary"]]
     return tuple(
-        View(TableName(schema, name), _text(handle, f"{place}.{quote_backtick(name)}"))
+        _view(handle, name, f"{place}.{quote_backtick(name.name)}")
         for name in names
+        if name not in without
     )
 
 
-def _text(handle: SparkHandle, place: str) -> str:
-    """Its query; nothing where the view itself is broken or gone meanwhile, which hides no other."""
+def _view(handle: SparkHandle, name: TableName, place: str) -> View:
+    """With no query where the view itself is broken or gone meanwhile, which hides no other."""
     try:
         said = json.loads(handle.run(f"DESCRIBE EXTENDED {place} AS JSON")[0][0])
     except SparkSqlError:
-        return ""
-    return str(said.get("view_text", ""))
+        return View(name, "")
+    return View(
+        name,
+        str(said.get("view_text", "")),
+        str(said.get("view_catalog_and_namespace", "")).rpartition(".")[2].strip("`"),
+        str(said.get("view_schema_mode", "")),
+        tuple(map(str, said.get("view_query_output_columns") or ())),
+        tuple(str(c["name"]) for c in said.get("columns") or ()),
+    )
+
+
+def shown_query(view: View, live: Mapping[str, Type]) -> str:
+    """A query that gives what the view gives: unless it follows its query, under its own names and types.
+
+    `live`: the types of its columns as they are.
+    """
+    keeps_names = view.mode != _FOLLOWS and len(view.outputs) == len(view.columns) > 0
+    if not view.sql or not keeps_names:
+        return view.sql
+
+    def shown(output: str, name: str) -> str:
+        value = f"shown.{quote_backtick(output)}"
+        if view.mode in _KEEP_TYPES and name in live:
+            value = f"CAST({value} AS {value_type(live[name])})"
+        return f"{value} AS {quote_backtick(name)}"
+
+    columns = ", ".join(map(shown, view.outputs, view.columns))
+    return f"SELECT {columns} FROM (\n{view.sql}\n) AS shown"
 
 
 def broken_views(handle: SparkHandle, target: Table, catalog: str) -> Mapping[TableName, str]:
