@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -76,6 +76,17 @@ def _without(rows: tuple[Row, ...], *names: str) -> tuple[Row, ...]:
     return tuple({k: v for k, v in r.items() if k not in names} for r in rows)
 
 
+PAIR = table(ID, Column("a", String()), Column("b", String()))
+SWAP = Case(
+    "swap",
+    PAIR,
+    (row(1, a="x", b="y"), row(2, a=None, b="z")),
+    wanted(
+        *PAIR.columns,
+        hints={("a",): Hint(renamed_from="b"), ("b",): Hint(renamed_from="a")},
+    ),
+    (row(1, a="y", b="x"), row(2, a="z", b=None)),
+)
 CASES = (
     Case("create", None, (), wanted(ID, STATUS), ()),
     Case(
@@ -109,31 +120,8 @@ CASES = (
         ),
         tuple({"id": r["id"], "state": r["status"], "amount": r["amount"]} for r in ROWS),
     ),
-    Case(
-        "swap",
-        table(ID, Column("a", String()), Column("b", String())),
-        (row(1, a="x", b="y"), row(2, a=None, b="z")),
-        wanted(
-            ID,
-            Column("a", String()),
-            Column("b", String()),
-            hints={("a",): Hint(renamed_from="b"), ("b",): Hint(renamed_from="a")},
-        ),
-        (row(1, a="y", b="x"), row(2, a="z", b=None)),
-    ),
-    Case(
-        "swap in place",
-        table(ID, Column("a", String()), Column("b", String())),
-        (row(1, a="x", b="y"), row(2, a=None, b="z")),
-        wanted(
-            ID,
-            Column("a", String()),
-            Column("b", String()),
-            hints={("a",): Hint(renamed_from="b"), ("b",): Hint(renamed_from="a")},
-        ),
-        (row(1, a="y", b="x"), row(2, a="z", b=None)),
-        REORDER,
-    ),
+    SWAP,
+    replace(SWAP, name="swap in place", policy=REORDER),
     Case("widen", PLAIN, ROWS, wanted(ID, STATUS, Column("amount", Integer(64))), ROWS),
     Case(
         "text to number",

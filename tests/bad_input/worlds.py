@@ -11,7 +11,6 @@ from typing import Protocol
 import duckdb
 import psycopg
 
-Rows = list[tuple[object, ...]]
 PROJECT = "name: shop\nversion: 1\ndefault_env: dev\nenvironments:\n"
 
 

@@ -1,4 +1,4 @@
-"""Links in the docs lead somewhere, and the commands they name exist."""
+"""Links in the docs lead somewhere, the commands they name exist, and their environments can be read."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from instar.cli.index import COMMANDS
+from instar.sources.project import load_project
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+ENVIRONMENTS = re.compile(r"```yaml\n(environments:\n.*?)```", re.DOTALL)
 COMMAND = re.compile(r"(?:^\$? ?|`)instar ([a-z]+)", re.MULTILINE)
 
 
@@ -25,3 +27,24 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_commands_exist(page: Path) -> None:
     named = set(COMMAND.findall(page.read_text(encoding="utf-8")))
     assert named <= set(COMMANDS)
+
+
+EXAMPLES = {
+    page.stem: text
+    for page in PAGES
+    for text in ENVIRONMENTS.findall(page.read_text(encoding="utf-8"))
+}
+
+
+@pytest.mark.parametrize("text", EXAMPLES.values(), ids=EXAMPLES.keys())
+def test_environments_can_be_read(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in re.findall(r"\$\{(\w+)}", text):
+        monkeypatch.setenv(name, "said")
+    (tmp_path / "instar.yml").write_text(f"name: shop\n{text}", encoding="utf-8")
+    assert load_project(tmp_path).environments
+
+
+def test_every_engine_has_an_example() -> None:
+    assert {"spark", "postgres", "dsql", "snowflake"} <= set(EXAMPLES)

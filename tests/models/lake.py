@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from instar import Plan, Policy, Project
-from instar.run.running import RunOptions
+from instar.run.options import RunOptions
 from instar.spark import SparkHandle
-from models.world import policy
+from models.world import policy, statuses
 
 CATALOGS = {"delta": "spark_catalog", "iceberg": "ice", "parquet": "spark_catalog"}
 
@@ -48,7 +48,7 @@ class Lake:
             spark=self.spark.session,
         )
         assert report.ok, report.results
-        return {r.table.name: r.status for r in report.results}
+        return statuses(report)
 
     def rows(self, table: str, catalog: str = "spark_catalog", order: str = "1") -> list[Any]:
         found = self.spark.run(f"SELECT * FROM {catalog}.{self.schema}.{table} ORDER BY {order}")

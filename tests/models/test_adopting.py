@@ -10,7 +10,7 @@ from cli.running import instar
 from instar.apply.failpoints import POINT
 from instar.core.plan import Status
 from instar.errors import Blocked, ConfirmationNeeded
-from instar.run.running import RunOptions
+from instar.run.options import RunOptions
 from models.world import World, errors
 
 VIEW = "materialization: view"
@@ -21,7 +21,6 @@ def stranger(world: World) -> None:
     world.sql(
         "CREATE TABLE src AS SELECT 2 AS id, 20 AS v",
         "CREATE TABLE keep AS SELECT 1 AS id, 10 AS v",
-        "SELECT 1",
     )
 
 
@@ -47,6 +46,18 @@ def test_a_word_adopts_it_and_the_old_rows_are_kept(world: World) -> None:
     assert world.sql("SELECT * FROM keep__instar_old_1") == [(1, 10)]
     assert [k.kept_name.name for k in world.project.kept()] == ["keep__instar_old_1"]
     assert [r.status for r in world.run().results] == ["skipped"]
+
+
+@pytest.mark.parametrize("front", ["", VIEW, MERGE], ids=["table", "view", "incremental"])
+def test_an_index_does_not_hold_a_table_in_its_place(world: World, front: str) -> None:
+    stranger(world)
+    world.sql("CREATE UNIQUE INDEX by_id ON keep (id)", "SELECT 1")
+    world.model("keep", "SELECT id, v FROM src", front)
+    world.run(flags=["allow_full_refresh"])
+    assert world.sql("SELECT * FROM keep") == [(2, 20)]
+    assert world.sql("SELECT * FROM keep__instar_old_1") == [(1, 10)]
+    indexes = world.sql("SELECT table_name FROM duckdb_indexes()")
+    assert indexes == ([] if front == VIEW else [("keep",)])
 
 
 def test_an_adoption_that_fails_leaves_it_somebody_elses(world: World) -> None:
@@ -79,7 +90,7 @@ def test_an_adoption_that_was_killed_keeps_the_old_rows(world: World, point: str
 
 def test_somebody_elses_view_is_not_replaced_by_a_view(world: World) -> None:
     stranger(world)
-    world.sql("CREATE VIEW w AS SELECT 1 AS id", "SELECT 1")
+    world.sql("CREATE VIEW w AS SELECT 1 AS id")
     world.model("w", "SELECT id FROM src", VIEW)
     assert errors(world.table("w")) == ["F706"]
     (step,) = world.table("w", "allow_full_refresh").steps
@@ -92,7 +103,7 @@ def test_what_an_apply_created_is_a_models(world: World) -> None:
     stranger(world)
     world.model("made", "SELECT id FROM src", MERGE)
     world.apply()
-    world.sql("INSERT INTO made VALUES (7)", "SELECT 1")
+    world.sql("INSERT INTO made VALUES (7)")
     assert world.table("made").status is Status.NO_CHANGE
 
 
@@ -111,7 +122,7 @@ def test_a_full_refresh_of_an_incremental_model_asks_with_counts(world: World) -
     stranger(world)
     world.model("m", "SELECT id, v FROM src", MERGE)
     world.run()
-    world.sql("DELETE FROM src", "INSERT INTO src VALUES (3, 3), (4, 4)", "SELECT 1")
+    world.sql("DELETE FROM src", "INSERT INTO src VALUES (3, 3), (4, 4)")
     world.run()
     asked: list[str] = []
     with pytest.raises(ConfirmationNeeded):

@@ -13,7 +13,6 @@ OBJECTS = (
     "CREATE MACRO more(a, b := 2.5) AS a + b",
     "CREATE MACRO counted(n) AS TABLE SELECT i FROM range(n) AS t(i)",
     "CREATE SEQUENCE numbers",
-    "SELECT 1",
 )
 QUERIES = {
     "a macro with its default": ("SELECT more(id) AS x FROM src", "DECIMAL(12,1)", 3.5),
@@ -78,13 +77,12 @@ def test_a_unique_index_bears_every_build_and_stays(world: World, front: str, un
     world.sql(
         "CREATE TABLE src AS SELECT i AS id, i % 2 AS kind, DATE '2024-01-01' + i::INT AS ts, 1 AS n"
         " FROM range(4) AS t(i)",
-        "SELECT 1",
     )
     world.model("m", "SELECT id, kind, ts, n FROM src", front)
     world.run()
-    world.sql(unique, "SELECT 1")
+    world.sql(unique)
     for n in (2, 3):
-        world.sql(f"UPDATE src SET n = {n}", "SELECT 1")
+        world.sql(f"UPDATE src SET n = {n}")
         (result,) = world.run().results
         assert result.error is None
     last = 3 if front != WAYS["intervals"] else 1
@@ -96,7 +94,7 @@ def test_a_unique_index_bears_every_build_and_stays(world: World, front: str, un
 def test_a_refresh_keeps_the_indexes_that_it_can_and_names_the_others(world: World) -> None:
     world.model("m", "SELECT 1 AS id, 'x' AS n, 2 AS gone")
     world.run()
-    world.sql("CREATE UNIQUE INDEX stays ON m (id)", "CREATE INDEX goes ON m (gone)", "SELECT 1")
+    world.sql("CREATE UNIQUE INDEX stays ON m (id)", "CREATE INDEX goes ON m (gone)")
     world.model("m", "SELECT 1 AS id, 5 AS n")
     (step,) = world.table("m", "allow_full_refresh").steps
     assert step.irreversible == ("the index goes",)

@@ -28,7 +28,7 @@ def test_change_nullability_not_null_to_nullable(world: World) -> None:
     world.apply()
     world.model("m", "SELECT id, n FROM src", FRONT)
     world.apply()
-    world.sql("INSERT INTO m VALUES (1, NULL)", "SELECT 1")
+    world.sql("INSERT INTO m VALUES (1, NULL)")
     assert world.sql("SELECT n FROM m") == [(None,)]
 
 
@@ -62,7 +62,7 @@ def test_a_backfill_beside_a_rename_knows_the_old_name_and_the_new(
     world.apply()
     assert world.sql("SELECT * FROM m ORDER BY id") == [(1, 10, False), (2, 20, True)]
     assert not world.plan().pending
-    world.sql("DROP TABLE m", "SELECT 1")
+    world.sql("DROP TABLE m")
     assert [s.kind for s in world.table("m").steps] == ["create"]
 
 

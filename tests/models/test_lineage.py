@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from instar import Project
+from instar.app.lineage import Place, Web
+from instar.core.schema import TableName
+from instar.core.types import Column, Integer
 from models.world import World
 
 O_ROW = {"o.id", "o.cust", "o.amt"}
@@ -54,7 +60,6 @@ def shop(world: World) -> World:
     world.sql(
         "CREATE TABLE o (id INT, cust INT, amt INT)",
         "CREATE TABLE c (cust INT, name VARCHAR, o INT)",
-        "SELECT 1",
     )
     return world
 
@@ -97,3 +102,20 @@ def test_a_change_names_those_whom_it_may_reach(shop: World) -> None:
     shop.model("a", "SELECT id, cust FROM o")
     said = [f.message for f in shop.table("a").findings if f.code == "F704"]
     assert "perhaps model 'q' (models/q.sql)" in said[0]
+
+
+def test_a_python_model_is_perhaps_reached_and_so_is_what_reads_it(tmp_path: Path) -> None:
+    """No engine is needed: its columns are known, and nothing tells what each is made of."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "instar.yml").write_text(
+        "name: shop\nenvironments:\n  dev: {type: spark, schema: main, format: delta}\n"
+    )
+    (tmp_path / "models" / "a.sql").write_text("SELECT n FROM raw")
+    (tmp_path / "models" / "p.py").write_text("def model(spark, refs):\n    return refs['a']\n")
+    (tmp_path / "models" / "z.sql").write_text("SELECT twice AS t FROM p")
+    names = {"raw": "n", "a": "n", "p": "twice", "z": "t"}
+    shapes = {TableName("main", t): (Column(c, Integer(32)),) for t, c in names.items()}
+    web = Web(Project.load(tmp_path).models(), shapes, "spark")
+    start = [Place(TableName("main", "raw"), "n")]
+    assert [str(p) for p in web.downstream(start)] == ["main.a.n"]
+    assert [str(p) for p in web.maybe_downstream(start)] == ["main.p.twice", "main.z.t"]

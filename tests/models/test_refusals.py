@@ -29,7 +29,7 @@ def test_a_row_without_field_names_is_that_models_error(world: World, value: str
 
 
 def test_a_view_outside_that_returns_such_a_row(world: World) -> None:
-    world.sql("CREATE VIEW odd AS SELECT 1 AS id, row(1, 'x') AS r", "SELECT 1")
+    world.sql("CREATE VIEW odd AS SELECT 1 AS id, row(1, 'x') AS r")
     world.model("well", "SELECT id FROM odd")
     world.model("bad", "SELECT r FROM odd")
     plans = {t.table.name: errors(t) for t in world.plan().tables}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,9 @@ def test_layers_intervals_and_python(tmp_path: Path, spark: SparkHandle) -> None
         for format_ in ("delta", "iceberg"):
             lake.model(f"e_{format_}", "SELECT seen, n FROM clean", EVENTS.format(format=format_))
         lake.model("merged", "SELECT id, n FROM ref('clean')", "incremental: {unique_key: id}")
+        by_key = "format: iceberg\nincremental: {unique_key: seen}"
+        lake.model("m_iceberg", "SELECT n, seen FROM e_iceberg", by_key)
+        lake.model("d_iceberg", "SELECT n, seen FROM e_iceberg", EVENTS.format(format="iceberg"))
         (tmp_path / "models" / "doubled.py").write_text(
             "def model(spark, refs):\n    return refs['merged'].selectExpr('id', 'n * 2 AS twice')\n"
         )
@@ -39,8 +43,9 @@ def test_layers_intervals_and_python(tmp_path: Path, spark: SparkHandle) -> None
         )
         spark.run(f"UPDATE {raw} SET n = 11 WHERE id = 1")
         lake.run()
-        for place in (("e_delta", "spark_catalog"), ("e_iceberg", "ice")):
-            assert [r["n"] for r in lake.rows(*place, order="n")] == [10, 20, 21, 40]
+        for name in ("e_delta", "e_iceberg", "m_iceberg", "d_iceberg"):
+            catalog = "spark_catalog" if name == "e_delta" else "ice"
+            assert [r["n"] for r in lake.rows(name, catalog, order="n")] == [10, 20, 21, 40]
         assert [r["n"] for r in lake.rows("merged")] == [11, 20, 21, 40]
         assert [r["twice"] for r in lake.rows("doubled")] == [22, 40, 42, 80]
         again = lake.run()
@@ -73,6 +78,7 @@ def test_a_refresh_keeps_to_the_key(tmp_path: Path, spark: SparkHandle) -> None:
         )
         for result in report.results:
             assert (result.error or "").startswith("E430: "), result
+            assert re.search(r": \d+ (of them|keys? in \d+ rows)", result.error or ""), result
             catalog = "ice" if BROKEN[result.table.name][0] == "iceberg" else "spark_catalog"
             (row,) = lake.rows(result.table.name, catalog)
             assert (row["id"], row["n"]) == (7, "x")

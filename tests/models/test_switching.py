@@ -13,7 +13,7 @@ def layers(world: World, front: str, query: str = "SELECT id, n * 2 AS twice FRO
 
 
 def source(world: World) -> None:
-    world.sql("CREATE TABLE raw AS SELECT * FROM (VALUES (1, 10), (2, 20)) AS t(id, n)", "SELECT 1")
+    world.sql("CREATE TABLE raw AS SELECT * FROM (VALUES (1, 10), (2, 20)) AS t(id, n)")
 
 
 def kinds(world: World) -> dict[str, str]:
@@ -73,6 +73,6 @@ def test_a_query_that_fails_leaves_the_view(world: World) -> None:
 
 def test_somebody_elses_view_is_never_dropped(world: World) -> None:
     source(world)
-    world.sql("CREATE VIEW m AS SELECT 1 AS id", "SELECT 1")
+    world.sql("CREATE VIEW m AS SELECT 1 AS id")
     world.model("m", "SELECT id FROM raw")
     assert errors(world.table("m")) == ["F106"]

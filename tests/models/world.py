@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from instar import Plan, Policy, Project, TablePlan
+from instar.app.running import RunReport
 from instar.core.findings import Severity
 
 PROJECT = "name: shop\nenvironments:\n  dev: {type: duckdb, database: shop.duckdb, schema: main}\n"
@@ -49,7 +50,7 @@ class World:
         assert all(r.ok for r in report.tables), [r.error for r in report.tables]
         return plan
 
-    def run(self, **options: Any) -> Any:
+    def run(self, **options: Any) -> RunReport:
         flags = options.pop("flags", ())
         return self.project.run(policy=policy(flags), confirm=lambda _: True, **options)
 
@@ -73,3 +74,7 @@ def told(plan: Plan) -> list[str]:
 
 def errors(table: TablePlan) -> list[str]:
     return [f.code for f in table.findings if f.severity is Severity.ERROR]
+
+
+def statuses(report: RunReport) -> dict[str, str]:
+    return {r.table.name: r.status for r in report.results}

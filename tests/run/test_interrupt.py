@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from cli.running import environment
-from models.world import World
+from models.world import World, statuses
 
 PATIENCE = 240.0
 
@@ -32,16 +32,11 @@ def begun(root: Path, status: str) -> bool:
     return (status,) in found
 
 
-def test_ctrl_c_cancels_what_runs_and_the_run_can_be_resumed(world: World) -> None:
-    world.sql("CREATE TABLE raw AS SELECT 1 AS id", "SELECT 1")
-    world.model("a_quick", "SELECT id FROM raw")
-    world.model(
-        "b_endless", "SELECT sum(hash(a.i + b.i)) AS s FROM range(10000000) a(i), range(10000) b(i)"
-    )
-    command = [sys.executable, "-m", "instar.cli.main", "run", "--yes"]
+def interrupted(root: Path) -> None:
+    """`instar run` until the quick model is built and the endless one runs, then ^C."""
     process = subprocess.Popen(
-        command,
-        cwd=world.root,
+        [sys.executable, "-m", "instar.cli.main", "run", "--yes"],
+        cwd=root,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -49,7 +44,7 @@ def test_ctrl_c_cancels_what_runs_and_the_run_can_be_resumed(world: World) -> No
     )
     try:
         deadline = time.monotonic() + PATIENCE
-        while not begun(world.root, "built") and time.monotonic() < deadline:
+        while not begun(root, "built") and time.monotonic() < deadline:
             time.sleep(0.1)
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
@@ -58,9 +53,18 @@ def test_ctrl_c_cancels_what_runs_and_the_run_can_be_resumed(world: World) -> No
         process.kill()
     assert process.returncode == 130, said.decode()
     assert b"instar run --resume" in said
+
+
+def test_ctrl_c_cancels_what_runs_and_the_run_can_be_resumed(world: World) -> None:
+    world.sql("CREATE TABLE raw AS SELECT 1 AS id")
+    world.model("a_quick", "SELECT id FROM raw")
+    world.model(
+        "b_endless", "SELECT sum(hash(a.i + b.i)) AS s FROM range(10000000) a(i), range(10000) b(i)"
+    )
+    interrupted(world.root)
     world.model("b_endless", "SELECT 1 AS s")
     report = world.run(resume=True, flags=("allow_full_refresh",))
-    assert {r.table.name: r.status for r in report.results} == {
+    assert statuses(report) == {
         "a_quick": "skipped",
         "b_endless": "built",
     }

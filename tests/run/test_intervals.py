@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from instar.errors import ProjectError, UsageError
-from instar.run.running import RunOptions
+from instar.run.building import Failpoint, Order
+from instar.run.duckdb_build import DuckDBBuilder
+from instar.run.options import RunOptions
 from models.world import World
 
 DAYS = "materialization: incremental\nincremental: {event_time_column: ts, granularity: day}"
@@ -25,10 +27,10 @@ def test_a_table_that_is_gone_takes_its_intervals_with_it(world: World) -> None:
     world.sql(TEN_DAYS)
     world.model("ev", QUERY, DAYS)
     world.run()
-    world.sql("DROP TABLE ev", "SELECT 1")
+    world.sql("DROP TABLE ev")
     world.run()
     assert count(world) == 240
-    world.sql("DROP TABLE ev", "SELECT 1")
+    world.sql("DROP TABLE ev")
     world.apply()
     world.run()
     assert count(world) == 240, "created by an apply"
@@ -59,7 +61,7 @@ def test_what_is_new_waits_for_the_run_after_a_range(world: World) -> None:
     world.sql(TEN_DAYS)
     world.model("ev", QUERY, DAYS)
     world.run()
-    world.sql("INSERT INTO src VALUES (999, TIMESTAMP '2024-01-15')", "SELECT 1")
+    world.sql("INSERT INTO src VALUES (999, TIMESTAMP '2024-01-15')")
     world.run(options=RunOptions(start="2024-01-01", end="2024-01-02"))
     assert count(world) == 240
     world.run()
@@ -67,13 +69,13 @@ def test_what_is_new_waits_for_the_run_after_a_range(world: World) -> None:
 
 
 def test_another_granularity_has_other_intervals(world: World) -> None:
-    world.sql("CREATE TABLE src AS SELECT 1 AS id, TIMESTAMP '2024-01-01' AS ts", "SELECT 1")
-    world.sql("INSERT INTO src VALUES (2, TIMESTAMP '2024-01-02')", "SELECT 1")
+    world.sql("CREATE TABLE src AS SELECT 1 AS id, TIMESTAMP '2024-01-01' AS ts")
+    world.sql("INSERT INTO src VALUES (2, TIMESTAMP '2024-01-02')")
     world.model("ev", QUERY, DAYS)
     world.run()
     world.model("ev", QUERY, MONTHS)
     world.run()
-    world.sql("INSERT INTO src VALUES (3, TIMESTAMP '2024-01-20')", "SELECT 1")
+    world.sql("INSERT INTO src VALUES (3, TIMESTAMP '2024-01-20')")
     world.run()
     assert count(world) == 3
 
@@ -83,7 +85,7 @@ def test_a_row_without_an_event_time_is_an_error(world: World, full: bool) -> No
     world.sql(TEN_DAYS)
     world.model("ev", QUERY, DAYS)
     world.run()
-    world.sql("INSERT INTO src VALUES (900, NULL), (901, TIMESTAMP '2024-02-01')", "SELECT 1")
+    world.sql("INSERT INTO src VALUES (900, NULL), (901, TIMESTAMP '2024-02-01')")
     (result,) = world.run(options=RunOptions(full_refresh=full)).results
     assert result.status == "failed"
     assert (result.error or "").startswith("E430: the incremental key 'ts' of main.ev is NULL")
@@ -105,13 +107,39 @@ def test_any_number_of_intervals_is_built_at_once(world: World) -> None:
         "INSERT INTO src SELECT 12000, max(ts) + INTERVAL 1 HOUR FROM src",
         "INSERT INTO src VALUES (12001, TIMESTAMP '2020-01-01 00:30')",
         "INSERT INTO src VALUES (12002, TIMESTAMP '2019-12-31 23:30')",
-        "SELECT 1",
     )
     (result,) = world.run().results
     assert (result.status, result.rows) == ("built", 3), (
         "the last hour again, a new one, an old one"
     )
     assert count(world) == 12002, "a late row of a closed hour waits"
+
+
+def test_intervals_without_rows_are_done_without_being_built(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[str] = []
+    build = DuckDBBuilder.build
+
+    def counting(self: DuckDBBuilder, order: Order, failpoint: Failpoint) -> int:
+        built.append(str(order.interval))
+        return build(self, order, failpoint)
+
+    monkeypatch.setattr(DuckDBBuilder, "build", counting)
+    days = ("2024-01-01", "2024-03-01", "2024-06-01")
+    world.sql("CREATE TABLE src AS SELECT 0 AS id, TIMESTAMP '2023-12-31 12:00' AS ts")
+    world.model("ev", QUERY, HOURS)
+    world.run()
+    built.clear()
+    world.sql(*(f"INSERT INTO src VALUES (1, TIMESTAMP '{day} 10:30')" for day in days), "SELECT 1")
+    (result,) = world.run().results
+    assert (result.rows, len(built)) == (4, 4), "three new hours, and the last one again"
+    world.sql("INSERT INTO src VALUES (2, TIMESTAMP '2024-02-01')", "SELECT 1")
+    world.run()
+    assert count(world) == 4, "an hour that was empty is done as any other"
+    world.sql(f"DELETE FROM src WHERE ts = TIMESTAMP '{days[1]} 10:30'", "SELECT 1")
+    world.run(options=RunOptions(start="2024-02-01", end="2024-05-01"))
+    assert count(world) == 4, "one that came late is there, one that is gone has left"
 
 
 def test_too_many_intervals_one_by_one_fail_that_model_only(world: World) -> None:
@@ -143,7 +171,7 @@ def test_an_event_time_without_an_interval(world: World, when: str, first: bool)
     world.model("well", "SELECT id FROM src")
     if not first:
         world.run()
-    world.sql(f"INSERT INTO src VALUES (900, {when})", "SELECT 1")
+    world.sql(f"INSERT INTO src VALUES (900, {when})")
     result, well = world.run().results
     assert (result.error or "").startswith("E430: the event time 'ts' of main.ev is outside")
     assert "models/ev.sql:3" in (result.error or "")
@@ -195,10 +223,10 @@ def test_an_event_time_must_be_one(world: World, case: tuple[str, str, str]) -> 
 
 
 def test_days_of_a_date(world: World) -> None:
-    world.sql("CREATE TABLE src AS SELECT 1 AS id, DATE '2024-01-01' AS ts", "SELECT 1")
+    world.sql("CREATE TABLE src AS SELECT 1 AS id, DATE '2024-01-01' AS ts")
     world.model("ev", QUERY, DAYS)
     world.run()
-    world.sql("INSERT INTO src VALUES (2, DATE '2024-01-01'), (3, DATE '2024-01-02')", "SELECT 1")
+    world.sql("INSERT INTO src VALUES (2, DATE '2024-01-01'), (3, DATE '2024-01-02')")
     world.run()
     assert count(world) == 3
 

@@ -35,7 +35,6 @@ def deployed(world: World) -> None:
     world.sql(
         "CREATE TABLE raw (id INT, n INT, seen TIMESTAMP)",
         "INSERT INTO raw VALUES (1, 10, '2024-01-01 10:00'), (2, 20, '2024-01-02 10:00')",
-        "SELECT 1",
     )
     world.manifest("orders", "name: id, type: INT")
     world.model("a_events", "SELECT seen, id, n FROM raw", EVENTS)
@@ -51,7 +50,6 @@ def deployed(world: World) -> None:
         "INSERT INTO raw VALUES (3, 30, '2024-01-02 11:00'), (4, 40, '2024-01-03 10:00'),"
         " (5, 50, '2024-01-04 10:00')",
         "INSERT INTO orders VALUES (1)",
-        "SELECT 1",
     )
     world.manifest("orders", "name: id, type: BIGINT", "name: note, type: STRING")
     world.model("b_merged", "SELECT id, n, n * 2 AS twice FROM a_events", MERGE)

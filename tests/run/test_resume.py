@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from instar.apply.failpoints import Failpoints
-from models.world import World
+from instar.run.options import RunOptions
+from models.world import World, statuses
 
 MERGE = "materialization: incremental\nincremental: {unique_key: id}"
 EVENTS = "materialization: incremental\nincremental: {event_time_column: ts, granularity: day}"
@@ -31,11 +32,10 @@ def shop(world: World, front: str) -> None:
     world.sql(
         "CREATE TABLE src (id INT, ts TIMESTAMP)",
         "INSERT INTO src VALUES (1, '2024-01-01 10:00'), (2, '2024-01-02 10:00')",
-        "SELECT 1",
     )
     world.model("m", "SELECT id, ts FROM src", front)
     world.run()
-    world.sql("INSERT INTO src VALUES (3, '2024-01-02 11:00')", "SELECT 1")
+    world.sql("INSERT INTO src VALUES (3, '2024-01-02 11:00')")
 
 
 @pytest.mark.parametrize("front", FRONTS.values(), ids=FRONTS.keys())
@@ -46,7 +46,7 @@ def test_rows_that_came_after_the_commit(
     committed = "interval:committed" if front == EVENTS else "build:committed"
     cut_off(world, monkeypatch, committed)
     assert world.sql("SELECT count(*) FROM m") == [(3,)]
-    world.sql("INSERT INTO src VALUES (4, '2024-01-02 12:00')", "SELECT 1")
+    world.sql("INSERT INTO src VALUES (4, '2024-01-02 12:00')")
     world.run(resume=True)
     assert world.sql("SELECT count(*) FROM m") == [(4,)]
 
@@ -74,10 +74,8 @@ def test_what_was_committed_is_not_built_again(
     assert len(marks) == 1
 
 
-def test_a_model_that_was_done_and_has_changed_since(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.sql("CREATE TABLE src AS SELECT 1 AS id", "SELECT 1")
+def test_a_model_that_was_done_and_has_changed_since(world: World) -> None:
+    world.sql("CREATE TABLE src AS SELECT 1 AS id")
     world.model("a", "SELECT id FROM src")
     world.model("b", "SELECT id FROM a")
     world.model("c", "SELECT id FROM src WHERE error('not yet') IS NULL")
@@ -87,7 +85,7 @@ def test_a_model_that_was_done_and_has_changed_since(
     world.model("b", "SELECT id + 1 AS id, twice FROM a")
     world.model("c", "SELECT id FROM src")
     report = world.run(resume=True)
-    assert {r.table.name: r.status for r in report.results} == {
+    assert statuses(report) == {
         "a": "built",
         "b": "built",
         "c": "built",
@@ -97,7 +95,7 @@ def test_a_model_that_was_done_and_has_changed_since(
 
 
 def test_what_reads_a_model_that_is_done_again(world: World) -> None:
-    world.sql("CREATE TABLE src AS SELECT 1 AS id", "SELECT 1")
+    world.sql("CREATE TABLE src AS SELECT 1 AS id")
     world.model("a", "SELECT id FROM src")
     world.model("b", "SELECT id FROM a")
     world.model("c", "SELECT id FROM src WHERE error('not yet') IS NULL")
@@ -114,9 +112,26 @@ def test_a_first_build_of_very_many_intervals(
     world.sql(
         "CREATE TABLE src AS SELECT i AS id, TIMESTAMP '2020-01-01' + to_hours(i::INTEGER) AS ts"
         " FROM range(12000) AS t(i)",
-        "SELECT 1",
     )
     world.model("m", "SELECT id, ts FROM src", EVENTS.replace("day", "hour"))
     cut_off(world, monkeypatch, "build:committed")
     assert world.run(resume=True).ok
     assert world.sql("SELECT count(*) FROM m") == [(12000,)]
+
+
+def test_how_to_work_is_as_it_is_given_now_and_what_to_do_is_the_runs(world: World) -> None:
+    world.sql("CREATE TABLE src AS SELECT 1 AS id")
+    world.model("a_bad", "SELECT id FROM src WHERE error('not yet') IS NULL")
+    for name in ("b_well", "c_well", "other"):
+        world.model(name, "SELECT id FROM src")
+    work = RunOptions(exclude=("other",), fail_fast=True)
+    assert statuses(world.run(options=work)) == {
+        "a_bad": "failed",
+        "b_well": "behind",
+        "c_well": "behind",
+    }
+    again = world.run(options=RunOptions(select=("other",)), resume=True)
+    assert statuses(again) == {"a_bad": "failed", "b_well": "built", "c_well": "built"}
+    world.model("b_well", "SELECT id + 1 AS id FROM src")
+    third = world.run(options=RunOptions(fail_fast=True), resume=True)
+    assert statuses(third) == {"a_bad": "failed", "b_well": "behind", "c_well": "skipped"}

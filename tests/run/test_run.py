@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from cli.running import instar
+from instar import Project
 from instar.errors import Blocked, UsageError
-from instar.run.running import RunOptions
-from models.world import World
+from instar.run.options import RunOptions
+from models.world import World, statuses
 
 SOURCE = (
     "CREATE TABLE raw AS SELECT * FROM (VALUES"
     " (1, 'a', 10, TIMESTAMP '2024-01-01 10:00'), (2, 'b', 20, TIMESTAMP '2024-01-02 11:00'),"
     " (3, 'a', 30, TIMESTAMP '2024-01-03 12:00')) AS t(id, kind, n, seen)"
 )
-
-
-def statuses(report: Any) -> dict[str, str]:
-    return {r.table.name: r.status for r in report.results}
 
 
 def three_layers(world: World) -> None:
@@ -38,7 +34,7 @@ def test_models_are_built_parents_first_and_then_skipped(world: World) -> None:
     assert set(statuses(second).values()) == {"skipped"}
     assert second.results[1].reason == "neither its query nor its inputs changed"
 
-    world.sql("INSERT INTO raw VALUES (4, 'b', 100, now())", "SELECT 1")
+    world.sql("INSERT INTO raw VALUES (4, 'b', 100, now())")
     third = world.run()
     assert statuses(third) == {"clean": "skipped", "sums": "built", "top": "built"}
     assert world.sql("SELECT * FROM top") == [("b",)]
@@ -98,7 +94,7 @@ def test_a_table_that_was_never_filled_is_replaced_freely(world: World) -> None:
         world.model("m", "SELECT id FROM raw", front)
         with pytest.raises(Blocked):
             world.run()
-        world.sql("DROP TABLE m", "SELECT 1")
+        world.sql("DROP TABLE m")
 
 
 def test_nothing_is_touched_while_a_model_is_blocked(world: World) -> None:
@@ -152,8 +148,8 @@ def test_merge_by_unique_key_keeps_rows_that_the_source_forgot(world: World) -> 
     world.sql(SOURCE)
     world.model("m", "SELECT id, n FROM raw", MERGE)
     world.run()
-    world.sql("DELETE FROM raw WHERE id = 1", "UPDATE raw SET n = 21 WHERE id = 2", "SELECT 1")
-    world.sql("INSERT INTO raw VALUES (4, 'z', 40, now())", "SELECT 1")
+    world.sql("DELETE FROM raw WHERE id = 1", "UPDATE raw SET n = 21 WHERE id = 2")
+    world.sql("INSERT INTO raw VALUES (4, 'z', 40, now())")
     assert world.run().results[0].rows == 3
     assert world.sql("SELECT * FROM m ORDER BY id") == [(1, 10), (2, 21), (3, 30), (4, 40)]
     world.run(options=RunOptions(full_refresh=True))
@@ -161,21 +157,51 @@ def test_merge_by_unique_key_keeps_rows_that_the_source_forgot(world: World) -> 
 
 
 KEYS = {
-    "NULL": ("SELECT CASE WHEN id > 1 THEN id END AS id FROM raw", "is NULL in some rows"),
-    "twice": ("SELECT 1 AS id FROM raw", "stands twice"),
+    "NULL": (
+        "SELECT CASE WHEN id > 1 THEN id END AS id, kind FROM raw",
+        "id",
+        "the incremental key 'id' of main.m is NULL in some rows: 1 of them",
+    ),
+    "NULL in a part": (
+        "SELECT CASE WHEN id > 1 THEN id END AS id, kind FROM raw",
+        "[kind, id]",
+        "the incremental key 'id' of main.m is NULL in some rows: 1 of them, such as (a, NULL)",
+    ),
+    "twice": (
+        "SELECT 1 AS id FROM raw",
+        "id",
+        "the unique key (id) of main.m stands twice in the new rows: 1 key in 3 rows, such as 1",
+    ),
+    "many, twice": (
+        "SELECT unnest(range(8)) AS id, 'x' AS kind FROM raw WHERE n < 30",
+        "[id, kind]",
+        "stands twice in the new rows: 8 keys in 16 rows,"
+        " such as (0, x), (1, x), (2, x), (3, x), (4, x)",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", KEYS.values(), ids=KEYS.keys())
-def test_a_key_that_is_null_or_stands_twice(world: World, case: tuple[str, str]) -> None:
-    query, words = case
+def test_a_key_that_is_null_or_stands_twice(world: World, case: tuple[str, str, str]) -> None:
+    query, key, words = case
     world.sql(SOURCE)
-    world.model("m", query, MERGE)
+    world.model("m", query, MERGE.replace("key: id", f"key: {key}"))
     (result,) = world.run().results
     assert result.status == "failed"
-    assert result.error.startswith("E430: ")
-    assert words in result.error
+    error = result.error.splitlines()[0]
+    assert error.startswith("E430: ")
+    assert error.endswith(words)
     assert world.sql("SELECT count(*) FROM m") == [(0,)]
+
+
+def test_a_refresh_that_is_refused_names_the_keys_too(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT id, n FROM raw", MERGE)
+    world.run()
+    world.model("m", "SELECT 7 AS id, kind AS n FROM raw", MERGE)
+    (result,) = world.run(flags=("allow_full_refresh",)).results
+    assert "1 key in 3 rows, such as 7" in (result.error or "")
+    assert world.sql("SELECT count(*) FROM m") == [(3,)]
 
 
 def test_partitions_that_the_query_returns_are_replaced(world: World) -> None:
@@ -183,7 +209,7 @@ def test_partitions_that_the_query_returns_are_replaced(world: World) -> None:
     front = "materialization: incremental\nincremental: {partition_column: kind}"
     world.model("m", "SELECT kind, n FROM raw", front)
     world.run()
-    world.sql("DELETE FROM raw WHERE kind = 'b'", "UPDATE raw SET n = n + 1", "SELECT 1")
+    world.sql("DELETE FROM raw WHERE kind = 'b'", "UPDATE raw SET n = n + 1")
     world.run()
     assert world.sql("SELECT * FROM m ORDER BY ALL") == [("a", 11), ("a", 31), ("b", 20)]
 
@@ -199,7 +225,6 @@ def test_intervals_are_replaced_as_a_whole(world: World) -> None:
     world.sql(
         "INSERT INTO raw VALUES (9, 'x', 900, TIMESTAMP '2024-01-01 23:00'),"
         " (5, 'x', 31, TIMESTAMP '2024-01-03 13:00'), (6, 'x', 40, TIMESTAMP '2024-01-04 01:00')",
-        "SELECT 1",
     )
     assert world.run().results[0].rows == 3
     assert [r[0] for r in world.sql("SELECT n FROM m ORDER BY n")] == [10, 20, 30, 31, 40]
@@ -243,17 +268,53 @@ def test_the_run_log_is_in_the_history(world: World) -> None:
     three_layers(world)
     world.run()
     told = {(e.table.name, e.what) for e in world.project.history() if e.command == "instar run"}
-    assert ("sums", "built 2 rows") in told
+    assert {("sums", "built 2 rows"), ("top", "built 1 row")} <= told
+
+
+def test_a_failure_is_said_once_and_so_is_what_is_behind_it(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("bad", "SELECT kind::INTEGER AS x FROM raw")
+    world.model("after", "SELECT x FROM bad")
+    world.model("one", "SELECT 1 AS x")
+    found = instar("run", cwd=world.root)
+    assert (found.out + found.err).count("Could not convert") == 1
+    assert "main.one  built  1 row  (" in found.out
+    assert "main.one: 1 row in" in found.err
+    assert "✗ main.after  behind bad\n" in found.out
+    history = {e.table.name: e.what for e in world.project.history() if e.command == "instar run"}
+    assert history["after"] == "behind bad"
 
 
 def test_manifests_evolve_before_the_models_that_read_them(world: World) -> None:
     world.manifest("orders", "name: id, type: INT", "name: n, type: INT")
     world.model("m", "SELECT id, n FROM orders")
     world.run()
-    world.sql("INSERT INTO orders VALUES (1, 2)", "SELECT 1")
+    world.sql("INSERT INTO orders VALUES (1, 2)")
     world.manifest("orders", "name: id, type: INT", "name: m, type: INT, renamed_from: n")
     world.model("m", "SELECT id, m FROM orders", "columns: {m: {renamed_from: n}}")
     report = world.run()
     assert statuses(report) == {"m": "built"}
     assert world.sql("SELECT * FROM m") == [(1, 2)]
     assert list(world.types("m")) == ["id", "m"]
+
+
+class Heard:
+    """A listener that remembers what is being done."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, int, int | None]] = []
+
+    def note(self, text: str) -> None:
+        del text
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        self.said.append((what, done, total))
+
+
+def test_what_is_being_built_is_said(world: World) -> None:
+    world.model("a", "SELECT 1 AS x")
+    world.model("b", "SELECT x FROM a")
+    heard = Heard()
+    Project.load(world.root, heard).run(confirm=lambda _: True)
+    built = [said for said in heard.said if said[0].startswith("building")]
+    assert built == [("building main.a", 0, 2), ("building main.b", 1, 2)]

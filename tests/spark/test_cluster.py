@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from instar import Policy, Project
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
 from instar.spark.conf import log4j_text
 from instar.spark.launch import clean_environment, script
@@ -114,12 +115,43 @@ def work(spark: SparkHandle) -> None:
         assert spark.run(f"SELECT sum(id), count(DISTINCT part) FROM {table}")[0][:] == (45, 2)
 
 
+def evolve(root: Path, spark: SparkHandle) -> None:
+    """A plan and an apply on the cluster: columns added and renamed natively, then a table rewritten."""
+    (root / "tables").mkdir(parents=True)
+    (root / "instar.yml").write_text(
+        "name: shop\nenvironments:\n  dev: {type: spark, schema: main, format: delta}\n"
+    )
+    shapes = ("{name: n, type: STRING}", "{name: n, type: INT}, {name: note, type: STRING}")
+    for shape in shapes:
+        for format_ in ("delta", "iceberg"):
+            (root / f"tables/t_{format_}.yml").write_text(
+                f"table: t_{format_}\nformat: {format_}\n"
+                f"columns: [{{name: id, type: BIGINT}}, {shape}]\n"
+            )
+        project = Project.load(root)
+        plan = project.plan("dev", Policy.of(allow_rewrite=True), spark=spark.session)
+        report = project.apply(plan, confirm=lambda _: True, spark=spark.session)
+        assert all(t.ok for t in report.tables), report
+        for place in _PLACES if shape == shapes[0] else ():
+            spark.run(f"INSERT INTO {place} SELECT id, CAST(id * 7 AS STRING) FROM range(1000)")
+    for place in _PLACES:
+        assert spark.run(f"SELECT count(*), sum(n), max(note) FROM {place}")[0][:] == (
+            1000,
+            7 * 499500,
+            None,
+        )
+
+
+_PLACES = ("spark_catalog.main.t_delta", "ice.main.t_iceberg")
+
+
 def test_connect_and_classic_on_a_standalone_cluster(tmp_path: Path, master: str) -> None:
     root = tmp_path / "project"
     attached = SparkSettings(root, conf=(*_CONF, ("spark.master", master)))
     try:
         with open_session(attached, note=print) as spark:
             work(spark)
+            evolve(root, spark)
             assert spark.run("SET spark.master")[0].value == master
     finally:
         # Its executors give their cores back; the classic session needs them.

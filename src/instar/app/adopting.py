@@ -60,7 +60,7 @@ def adopted(builder: Builder, model: Model, live: Table, rows: int, way: Refresh
     backend = builder.backend(model.format)
     aside = aside_name(backend, live.name)
     first, *rest = way.steps()
-    rename = builder.aside_sql(live.name, aside)
+    rename = builder.aside_sql(live, aside)
     kept = f"the old table is kept as {aside}" if rename else "the old rows are not kept beside it"
     step: Step = replace(
         first,
@@ -73,7 +73,7 @@ def adopted(builder: Builder, model: Model, live: Table, rows: int, way: Refresh
     if rename:
         step = replace(
             step,
-            sql=(rename, *step.sql),
+            sql=(*rename, *step.sql),
             data={**step.data, "kept": aside.name},
             repeatable=False,
             reversible=True,

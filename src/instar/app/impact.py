@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from instar.app.lineage import Place, Web, query_lineage
-from instar.core.changes import Change, DropColumn, ModifyColumn, Rename, TypeChange, modification
+from instar.app.between import planned
+from instar.app.lineage import Place, Web
+from instar.core.changes import (
+    AddColumn,
+    Change,
+    DropColumn,
+    ModifyColumn,
+    Rename,
+    TypeChange,
+    modification,
+)
 from instar.core.findings import Finding, Severity
-from instar.core.plan import TablePlan
+from instar.core.plan import Status, TablePlan
 from instar.core.schema import TableName
 from instar.core.types import Column, path_text, type_text
-from instar.run.building import Builder
 from instar.run.inferring import CannotInfer
-from instar.sources.models import Model, Models, Target
-from instar.sources.models_sql import BadQuery, parse_query
+from instar.sources.models import Model, Models
 
 MANY = 12
 """More reached columns than this are counted, not named."""
@@ -28,8 +35,8 @@ def upstream_changes(
 ) -> Iterator[str]:
     """The changes of what a model reads that can have broken it, the named column first."""
     found: list[tuple[bool, str]] = []
-    for target in models.upstream(model.name):
-        plan = plans.get(target.name) if target.kind == "model" else manifests.get(target.table)
+    for target in models.behind(model.name):
+        plan = planned(plans, manifests, target)
         for item in plan.changes if plan is not None else ():
             if item.accepted:
                 found += [(hit, f"{target.table}: {t}") for hit, t in _said(item.change, error)]
@@ -55,94 +62,56 @@ def _said(change: Change, error: CannotInfer) -> Iterator[tuple[bool, str]]:
             return
 
 
-def readers_of(
-    models: Models,
-    builder: Builder,
-    shapes: Mapping[TableName, Sequence[Column]],
-    plan: TablePlan,
-    column: str,
-) -> list[str]:
-    """The models and live views that read a column, as their queries stand now."""
-    assert plan.live is not None
-    before = {**shapes, plan.table: plan.live.columns}
-    wish = Place(plan.table, column).key
-    found: list[str] = []
-    dialect = builder.backend(plan.live.format if plan.live.format != "view" else "").rules.dialect
-    for name in models.order:
-        reads = models.targets[name]
-        model = models.models[name]
-        if model.python or not any(t.table == plan.table for _, t in reads):
-            continue
-        lineage = query_lineage(model.body, dialect, reads, before)
-        if any(p.key == wish for p in lineage.reads):
-            found.append(f"model '{name}' ({model.origin})")
-        elif lineage.partial:
-            found.append(f"perhaps model '{name}' ({model.origin})")
-    own = {m.table for m in models.models.values()}
-    for view, sql in builder.views(plan.table.schema).items():
-        if view not in own and _view_reads(sql, dialect, plan.table, before, wish):
-            found.append(f"view {view}")
+def going(
+    shapes: Mapping[TableName, Sequence[Column]], plans: Iterable[TablePlan]
+) -> dict[TableName, list[str]]:
+    """The columns that tables have now and will not have, or that no query could tell to stay."""
+    found: dict[TableName, list[str]] = {}
+    for plan in plans:
+        kept = {c.name.casefold() for c in shapes.get(plan.table, ())}
+        live = plan.live.columns if plan.live is not None else ()
+        if gone := [c.name for c in live if c.name.casefold() not in kept]:
+            found[plan.table] = gone
     return found
 
 
-def _view_reads(
-    sql: str,
-    dialect: str,
-    table: TableName,
-    shapes: Mapping[TableName, Sequence[Column]],
-    wish: tuple[str, str, str],
-) -> bool:
-    import re
-
-    body = re.sub(r"^\s*CREATE\b.*?\bAS\b", "", sql, count=1, flags=re.IGNORECASE | re.DOTALL)
-    if table.name.casefold() not in body.casefold():
-        return False
-    try:
-        query = parse_query(body, dialect)
-    except BadQuery:
-        return False
-    reads = [
-        (
-            r,
-            Target(
-                TableName(r.parts[-2] if len(r.parts) > 1 else table.schema, r.name), "outside", ""
-            ),
-        )
-        for r in query.reads
-    ]
-    folded = {(n.schema.casefold(), n.name.casefold()): n for n in shapes}
-    known = [
-        (
-            r,
-            Target(
-                folded.get((t.table.schema.casefold(), t.table.name.casefold()), t.table),
-                t.kind,
-                "",
-            ),
-        )
-        for r, t in reads
-    ]
-    lineage = query_lineage(body, dialect, known, shapes)
-    return any(p.key == wish for p in lineage.reads)
+def readers_of(models: Models, web: Web, plan: TablePlan, column: str) -> list[str]:
+    """The models and live views that read a column, as their queries stand now."""
+    wish = Place(plan.table, column).key
+    found: list[str] = []
+    for maker in web.readers(plan.table):
+        lineage = web.lineage(maker)
+        reads = any(p.key == wish for p in lineage.reads)
+        if reads or lineage.partial:
+            who = f"view {maker.table}"
+            if maker.name is not None:
+                who = f"model '{maker.name}' ({models.models[maker.name].origin})"
+            found.append(who if reads else f"perhaps {who}")
+    return found
 
 
 def reached(web: Web, plan: TablePlan) -> Iterator[Finding]:
-    """Which downstream columns each changed column flows into, to the last table."""
+    """Which downstream columns each changed column flows into, to the last table.
+
+    What is not carried out and blocks the plan is asked for: its reach is what the answer needs.
+    """
     for item in plan.changes:
+        if not (item.accepted or plan.status is Status.BLOCKED):
+            continue
         match item.change:
-            case ModifyColumn(path) if item.accepted:
-                yield from _reaches(web, plan, path[0])
-            case DropColumn(path) if item.accepted:
-                yield from _reaches(web, plan, path[0])
+            case ModifyColumn(path, old_path):
+                yield from _reaches(web, plan, path[0], old_path[0])
+            case DropColumn(path) | AddColumn(path):
+                yield from _reaches(web, plan, path[0], path[0])
             case _:
                 continue
 
 
-def _reaches(web: Web, plan: TablePlan, column: str) -> Iterator[Finding]:
-    start = Place(plan.table, column)
-    places = web.downstream([start])
-    perhaps = [f"perhaps {p}" for place in (start, *places) for p in web.perhaps(place)]
-    every = [*map(str, places), *dict.fromkeys(perhaps)]
+def _reaches(web: Web, plan: TablePlan, column: str, old: str) -> Iterator[Finding]:
+    """A reader may name the column as it was or as it will be."""
+    starts = [Place(plan.table, name) for name in dict.fromkeys((column, old))]
+    sure, unsure = web.downstream(starts), web.maybe_downstream(starts)
+    every = [*map(str, sure), *(f"perhaps {place}" for place in unsure)]
     if not every:
         return
     told = ", ".join(every[:MANY])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from instar.app.events import Listener
 from instar.app.naming import check_names, named
-from instar.apply import Question, QuestionKind, Result, TableReport
+from instar.apply import Counted, Question, QuestionKind, Result, TableReport
 from instar.apply.failpoints import Failpoints
 from instar.apply.questions import cleanup_text, revert_text
 from instar.apply.runner import Runner, Voice, inspected
@@ -311,29 +311,46 @@ def _folded(name: TableName) -> tuple[str, str]:
 
 
 def counts_told(
-    world: World, reports: Sequence[TableReport], before: frozenset[TableName]
+    world: World,
+    backends: Mapping[TableName, str],
+    reports: Sequence[TableReport],
+    fresh: Callable[[Kept], bool],
 ) -> tuple[TableReport, ...]:
-    """The rows of both tables beside each rewrite that was applied, and what may be done now."""
-    fresh = [k for k in world.store.kept(world.env.name) if k.kept_name not in before]
-    said: dict[TableName, str] = {}
-    for kept in fresh:
-        for backend in world.backends:
-            keeper = backend.keeper()
-            found = keeper.copies(kept.table.schema, [kept.table]) if keeper is not None else ()
-            for copy in found:
-                if copy.name == kept.kept_name and keeper is not None:
-                    said[kept.table] = _counts(keeper, copy)
-    return tuple(
-        replace(r, notes=(*r.notes, said[r.table])) if r.table in said else r for r in reports
-    )
+    """The rows of both tables beside each rewrite that was applied, and what may be done now.
+
+    `backends` names each table's; `fresh` are the copies that this apply, or the run it resumed, has kept.
+    """
+    new = {k.table: k for k in world.store.kept(world.env.name) if fresh(k)}
+    told: list[TableReport] = []
+    for report in reports:
+        kept = new.get(report.table)
+        if kept is None:
+            told.append(report)
+            continue
+        counted = report.counted
+        if counted is None or counted.kept != kept.kept_name:
+            counted = _counted(world.engine.backend(backends[report.table]), kept)
+        notes = () if counted is None else (_counts(kept, counted),)
+        told.append(replace(report, notes=(*report.notes, *notes)))
+    return tuple(told)
 
 
-def _counts(keeper: Keeper, copy: Copy) -> str:
-    old, new = keeper.counted(copy).rows, keeper.rows(copy.table)
-    then = "" if copy.stays else f", `instar cleanup {copy.table.name}` drops it for good"
+def _counted(backend: Backend, kept: Kept) -> Counted | None:
+    """By asking: where the rewrite was resumed, or its engine compares chunk by chunk."""
+    keeper = backend.keeper()
+    found = keeper.copies(kept.table.schema, [kept.table]) if keeper is not None else ()
+    copy = next((c for c in found if c.name == kept.kept_name), None)
+    if copy is None or keeper is None:
+        return None
+    return Counted(copy.name, keeper.counted(copy).rows or 0, keeper.rows(copy.table))
+
+
+def _counts(kept: Kept, counted: Counted) -> str:
+    name = kept.table.name
+    then = "" if kept.in_history else f", `instar cleanup {name}` drops it for good"
     return (
-        f"Original table has {old:,} rows (kept as {copy.name}), new table has {new:,} rows."
-        f" `instar revert {copy.table.name}` puts it back{then}."
+        f"Original table has {counted.old:,} rows (kept as {counted.kept}),"
+        f" new table has {counted.new:,} rows. `instar revert {name}` puts it back{then}."
     )
 
 

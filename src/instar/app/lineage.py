@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from instar.core.schema import TableName
@@ -16,6 +17,8 @@ from instar.sources.models import Models, Target
 from instar.sources.models_sql import Read
 
 Shapes = Mapping[TableName, Sequence[Column]]
+Names = Mapping[TableName, Sequence[str]]
+"""The columns of each table."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,9 +54,9 @@ class Lineage:
 
 
 def query_lineage(
-    text: str, dialect: str, reads: Sequence[tuple[Read, Target]], shapes: Shapes
+    text: str, dialect: str, reads: Sequence[tuple[Read, Target]], names: Names
 ) -> Lineage:
-    """The lineage of one query over tables of these shapes, as far as it can be told."""
+    """The lineage of one query over tables of these columns, as far as it can be told."""
     import sqlglot
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.qualify import qualify
@@ -64,7 +67,7 @@ def query_lineage(
         tree = sqlglot.parse_one(text, read=reading(dialect))
         tables = _stand_ins(tree, reads)
         schema: dict[str, object] = {
-            mark: {c.name.casefold(): "text" for c in shapes.get(name, ())} or {"?": "text"}
+            mark: {c.casefold(): "text" for c in names.get(name, ())} or {"?": "text"}
             for mark, name in tables.items()
         }
         tree = qualify(
@@ -78,7 +81,7 @@ def query_lineage(
         root = build_scope(tree)
     except (SqlglotError, RecursionError, AttributeError, KeyError):
         return Lineage(partial=True)
-    return _Tracer(tables, shapes).trace(root) if root is not None else Lineage(partial=True)
+    return _Tracer(tables, names).trace(root) if root is not None else Lineage(partial=True)
 
 
 def _stand_ins(tree: Any, reads: Sequence[tuple[Read, Target]]) -> dict[str, TableName]:
@@ -109,12 +112,12 @@ def _stand_ins(tree: Any, reads: Sequence[tuple[Read, Target]]) -> dict[str, Tab
 class _Tracer:
     """Walks scopes from the outermost to the tables."""
 
-    def __init__(self, tables: Mapping[str, TableName], shapes: Shapes) -> None:
+    def __init__(self, tables: Mapping[str, TableName], names: Names) -> None:
         self.tables = tables
         self.spelling = {
-            (name, c.name.casefold()): c.name
+            (name, column.casefold()): column
             for name in set(tables.values())
-            for c in shapes.get(name, ())
+            for column in names.get(name, ())
         }
         self.seen: dict[tuple[int, str], frozenset[Place]] = {}
 
@@ -222,35 +225,82 @@ class _Tracer:
         return Place(table, self.spelling.get((table, column.name.casefold()), column.name))
 
 
-class Web:
-    """The lineage of a whole project; each query is traced when somebody asks for it."""
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """What makes a table: a model, by its `name`, or a live view. A Python model has no query to trace."""
 
-    def __init__(self, models: Models, shapes: Shapes, dialect: str) -> None:
-        self._models, self._shapes, self._dialect = models, shapes, dialect
-        self._known: dict[str, Lineage] = {}
-        self._names = {_key(m.table): m.name for m in models.models.values() if not m.python}
-        self._readers: dict[tuple[str, str], dict[str, None]] = {}
-        for name in models.order:
-            for target in models.upstream(name) if not models.models[name].python else ():
-                self._readers.setdefault(_key(target.table), {})[name] = None
+    table: TableName
+    body: str | None
+    reads: Sequence[tuple[Read, Target]]
+    name: str | None = None
+
+
+class Web:
+    """The lineage of a whole project; each query is traced when somebody asks for it.
+
+    `going`: columns that tables have now and will not have; a query that has not followed names them.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        shapes: Shapes,
+        dialect: str,
+        going: Names = MappingProxyType({}),
+    ) -> None:
+        self._dialect, self._going = dialect, going
+        self._known: dict[tuple[str, str], Lineage] = {}
+        self._makers: dict[tuple[str, str], Maker] = {}
+        self._readers: dict[tuple[str, str], list[Maker]] = {}
+        for maker in _makers(models):
+            self._makers[_key(maker.table)] = maker
+            for table in dict.fromkeys(target.table for _, target in maker.reads):
+                self._readers.setdefault(_key(table), []).append(maker)
+        self._names = {
+            table: _united([c.name for c in columns], going.get(table, ()))
+            for table, columns in shapes.items()
+        }
 
     def made_by(self, table: TableName) -> Lineage | None:
-        """The lineage of the model that makes a table, if one does."""
-        name = self._names.get(_key(table))
-        return None if name is None else self._lineage(name)
+        """The lineage of the model or view that makes a table, if one does."""
+        maker = self._makers.get(_key(table))
+        return None if maker is None else self.lineage(maker)
+
+    def readers(self, table: TableName) -> Sequence[Maker]:
+        """The models and views that read a table."""
+        return self._readers.get(_key(table), ())
 
     def outputs(self) -> Iterator[Place]:
-        """Every column of every model."""
-        for name in self._names.values():
-            table = self._models.models[name].table
-            yield from (Place(table, column) for column in self._lineage(name).outputs)
+        """Every column of every model and view."""
+        for maker in self._makers.values():
+            yield from (Place(maker.table, column) for column in self.lineage(maker).outputs)
 
-    def _lineage(self, name: str) -> Lineage:
-        if name not in self._known:
-            model, reads = self._models.models[name], self._models.targets[name]
-            found = query_lineage(model.body, self._dialect, reads, self._shapes)
-            self._known[name] = _of_shape(found, self._shapes.get(model.table))
-        return self._known[name]
+    def lineage(self, maker: Maker) -> Lineage:
+        """Of what is read and could not be analysed, the columns are those that its query names."""
+        open_ = [maker] if _key(maker.table) not in self._known else []
+        while open_:
+            need = [m for m in self._unnamed(open_[-1]) if m not in open_]
+            if need:
+                open_.append(need[0])
+            else:
+                self._trace(open_.pop())
+        return self._known[_key(maker.table)]
+
+    def _unnamed(self, maker: Maker) -> Iterator[Maker]:
+        for _, target in maker.reads:
+            inner = self._makers.get(_key(target.table))
+            if inner is not None and inner.table not in self._names:
+                yield inner
+
+    def _trace(self, maker: Maker) -> None:
+        key = _key(maker.table)
+        if key not in self._known:
+            found = Lineage(partial=True)
+            if maker.body is not None:
+                found = query_lineage(maker.body, self._dialect, maker.reads, self._names)
+            named = _united([*found.outputs], self._going.get(maker.table, ()))
+            names = self._names.setdefault(maker.table, named)
+            self._known[key] = _of_shape(found, names)
 
     def sources(self, place: Place) -> frozenset[Place]:
         """The columns that a column is computed from, one step up, as far as they are known."""
@@ -270,42 +320,75 @@ class Web:
     def perhaps(self, place: Place) -> tuple[Place, ...]:
         """The columns of readers of its table that nobody can tell the sources of."""
         known = {heir.key for heir in self.heirs(place)}
-        found = (
-            Place(self._models.models[reader].table, name)
-            for reader in self._readers.get(_key(place.table), ())
-            for name, places in self._lineage(reader).outputs.items()
-            if UNKNOWN in places
-        )
+        found = self._of_readers(place, lambda places: UNKNOWN in places)
         return tuple(p for p in found if p.key not in known)
 
     def heirs(self, place: Place) -> tuple[Place, ...]:
         """The columns that are computed from a column, one step down."""
         return tuple(
-            Place(self._models.models[reader].table, name)
-            for reader in self._readers.get(_key(place.table), ())
-            for name, places in self._lineage(reader).outputs.items()
-            if any(p.key == place.key for p in places)
+            self._of_readers(place, lambda places: any(p.key == place.key for p in places))
         )
+
+    def _of_readers(
+        self, place: Place, wanted: Callable[[frozenset[Place]], bool]
+    ) -> Iterator[Place]:
+        for reader in self.readers(place.table):
+            for name, places in self.lineage(reader).outputs.items():
+                if wanted(places):
+                    yield Place(reader.table, name)
 
     def downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
         """Everything that is computed from these, through any number of models, nearest first."""
-        seen: dict[tuple[str, str, str], Place] = {}
-        open_ = deque(places)
-        while open_:
-            for heir in self.heirs(open_.popleft()):
-                if heir.key not in seen:
-                    seen[heir.key] = heir
-                    open_.append(heir)
-        return tuple(seen.values())
+        return _spread(places, (), self.heirs)
+
+    def maybe_downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
+        """What else may be computed from these and from what is: behind a query that cannot be traced."""
+        sure = (*places, *self.downstream(places))
+        first = [p for place in sure for p in self.perhaps(place)]
+        further = _spread(first, sure, lambda p: (*self.heirs(p), *self.perhaps(p)))
+        known = {p.key for p in sure}
+        return tuple({p.key: p for p in (*first, *further) if p.key not in known}.values())
 
 
-def _of_shape(found: Lineage, shape: Sequence[Column] | None) -> Lineage:
-    """The engine knows the columns of a query: those, and no others."""
-    if shape is None:
-        return found
+def _makers(models: Models) -> Iterator[Maker]:
+    for name in models.order:
+        model = models.models[name]
+        body = None if model.python else model.body
+        yield Maker(model.table, body, models.targets[name], name)
+    for view in models.views.values():
+        yield Maker(view.table, view.body, view.reads)
+
+
+def _spread(
+    start: Sequence[Place], known: Sequence[Place], step: Callable[[Place], Sequence[Place]]
+) -> tuple[Place, ...]:
+    """Whatever can be reached step by step and is not known yet."""
+    seen: dict[tuple[str, str, str], Place] = {}
+    old = {p.key for p in known}
+    open_ = deque(start)
+    while open_:
+        for place in step(open_.popleft()):
+            if place.key not in seen and place.key not in old:
+                seen[place.key] = place
+                open_.append(place)
+    return tuple(seen.values())
+
+
+def _of_shape(found: Lineage, names: Sequence[str]) -> Lineage:
+    """The engine knows the columns of a table: those, and no others.
+
+    Where every column of the query is among them, one that the query does not give is made of nothing.
+    """
     traced = {n.casefold(): p for n, p in found.outputs.items()}
-    outputs = {c.name: traced.get(c.name.casefold(), frozenset((UNKNOWN,))) for c in shape}
+    whole = not found.partial and traced.keys() <= {n.casefold() for n in names}
+    rest: frozenset[Place] = frozenset() if whole else frozenset((UNKNOWN,))
+    outputs = {name: traced.get(name.casefold(), rest) for name in names}
     return Lineage(outputs, found.reads, found.partial)
+
+
+def _united(names: list[str], more: Sequence[str]) -> list[str]:
+    known = {n.casefold() for n in names}
+    return [*names, *(n for n in more if n.casefold() not in known)]
 
 
 def _key(table: TableName) -> tuple[str, str]:

@@ -8,16 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
+from instar.app.between import declare_views
 from instar.app.events import Listener
-from instar.app.impact import reached, readers_of, upstream_changes
+from instar.app.impact import going, reached, readers_of
 from instar.app.lineage import Web
 from instar.app.planning import completed, interrupted, with_readers
+from instar.app.stopping import absent_parents, broken_parents, other_kind, uncompiled
 from instar.app.switching import to_table, to_view
-from instar.app.wording import in_model_words
+from instar.app.wording import in_model_words, of_view
 from instar.apply import Result, TableReport
 from instar.backends.base import NotATable
 from instar.core.changes import CreateTable, DropColumn
-from instar.core.classify import Classified, Safety, classify
+from instar.core.classify import Classified
 from instar.core.diff import diff
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
@@ -61,6 +63,7 @@ class Modelling:
     dialect: str = "spark"
     adopts: bool = False
     _web: Web | None = None
+    _wide_web: Web | None = None
 
     @property
     def web(self) -> Web:
@@ -68,6 +71,15 @@ class Modelling:
         if self._web is None:
             self._web = Web(self.models, self.shapes, self.dialect)
         return self._web
+
+    @property
+    def wide_web(self) -> Web:
+        """The same over columns that go too."""
+        if self._wide_web is None:
+            plans = (*self.plans.values(), *self.manifests.values())
+            gone = going(self.shapes, plans)
+            self._wide_web = Web(self.models, self.shapes, self.dialect, gone)
+        return self._wide_web
 
     def __post_init__(self) -> None:
         self.builds = self.store.models.builds(self.env)
@@ -84,7 +96,7 @@ class Modelling:
                 return self.builder.outside_place(read, target)
             return self.builder.place(target.table, self.formats.get(target.table, ""))
 
-        return rendered(model, self.models.targets[model.name], place)
+        return rendered(model.body, self.models.targets[model.name], place)
 
 
 def plan_models(work: Modelling) -> tuple[TablePlan, ...]:
@@ -119,8 +131,9 @@ def _live(work: Modelling) -> dict[TableName, Table | NotATable]:
 def _declare_inputs(work: Modelling, inferrer: Inferrer) -> None:
     """Declared tables as they will be, tables outside the project as they are."""
     used: dict[TableName, tuple[Read, Target]] = {}
-    for reads in work.models.targets.values():
-        used |= {t.table: (r, t) for r, t in reads if t.kind != "model"}
+    views = work.models.views
+    for reads in (*(v.reads for v in views.values()), *work.models.targets.values()):
+        used |= {t.table: (r, t) for r, t in reads if t.kind != "model" and t.table not in views}
     outside = [i for i in used.values() if i[1].table not in work.manifests]
     for name, table in work.builder.outside(outside).items():
         work.shapes[name] = table.columns
@@ -148,10 +161,12 @@ def _analyse(
         work.plans[model.name] = _stopped(work, model, there, finding)
         return
     try:
+        declare_views(work, model, inferrer)
         inferred = _inferred(work, model, inferrer)
     except CannotInfer as error:
         work.broken.add(model.name)
-        work.plans[model.name] = _stopped(work, model, there, _uncompiled(work, model, error))
+        why = uncompiled(work.models, work.plans, work.manifests, model, error)
+        work.plans[model.name] = _stopped(work, model, there, why)
         return
     if model.table in work.open_runs and model.name in work.chosen:
         shape = there.columns if isinstance(there, Table) else inferred
@@ -163,7 +178,9 @@ def _analyse(
         shape = inferred
         work.plans[model.name] = _view(work, model, inferred, there)
     else:
-        shape = _table(work, model, inferred, there, inferrer)
+        plan = work.plans[model.name] = _table(work, model, inferred, there, inferrer)
+        known = plan.target or there
+        shape = known.columns if isinstance(known, Table) else inferred
     work.shapes[model.table] = shape
     inferrer.declare(model.table, shape)
 
@@ -174,11 +191,11 @@ def _missing_parent(
     """Why a model has nothing to read: a parent is broken, or not there and not in this plan."""
     parents = work.models.parents(model.name)
     if broken := [p for p in parents if p in work.broken]:
-        return _behind(model, broken)
+        return broken_parents(model, broken)
     absent = [
         p for p in parents if p not in work.chosen and work.models.models[p].table not in live
     ]
-    return _absent(model, absent) if absent and model.name in work.chosen else None
+    return absent_parents(model, absent) if absent and model.name in work.chosen else None
 
 
 def _as_it_is(work: Modelling, model: Model, inferred: tuple[Column, ...]) -> tuple[Column, ...]:
@@ -201,42 +218,51 @@ def _table(
     inferred: tuple[Column, ...],
     there: Table | NotATable | None,
     inferrer: Inferrer,
-) -> tuple[Column, ...]:
+) -> TablePlan:
     if isinstance(there, NotATable):
-        check_output(model, inferred)
-        own = there.kind == "view" and model.table in work.builds
-        sql = work.queries[model.name]
-        switched = to_table(work.builder, model, inferred, sql, inferrer) if own else None
-        stopped = _stopped(work, model, there, _other_kind(model, there.what))
-        work.plans[model.name] = switched or stopped
-        return switched.target.columns if switched and switched.target else inferred
-    rows = _foreign_rows(work, model) if there is not None else 0
-    if there is not None and rows:
-        plan = _adoption(work, model, inferred, there, rows, inferrer)
-        work.plans[model.name] = plan
-        return plan.target.columns if plan.target else there.columns
+        return _table_of_view(work, model, inferred, there, inferrer)
+    if there is not None and (rows := _foreign_rows(work, model)):
+        return _adoption(work, model, inferred, there, rows, inferrer)
+    return _evolution(work, model, inferred, there, inferrer)
+
+
+def _table_of_view(
+    work: Modelling,
+    model: Model,
+    inferred: tuple[Column, ...],
+    there: NotATable,
+    inferrer: Inferrer,
+) -> TablePlan:
+    """The model's view makes room; whatever else has the name stays."""
+    check_output(model, inferred)
+    own = there.kind == "view" and model.table in work.builds
+    sql = work.queries[model.name]
+    switched = to_table(work.builder, model, inferred, sql, inferrer) if own else None
+    return switched or _stopped(work, model, there, other_kind(model, there.what))
+
+
+def _evolution(
+    work: Modelling,
+    model: Model,
+    inferred: tuple[Column, ...],
+    there: Table | None,
+    inferrer: Inferrer,
+) -> TablePlan:
+    """The table brought to what its query returns: in place, or refreshed where that would lose."""
+    backend = work.builder.backend(model.format)
     wanted = wanted_table(model, inferred, there, inferrer)
-    rules = work.builder.backend(model.format).rules
     policy = replace(work.policy, allow_column_removal=work.policy.drops)
     done = work.renames.get(model.table, frozenset())
-    sketch = draft(wanted, there, rules, policy, done, nested_order=True)
-    if sketch.live is None or not sketch.changes:
-        work.plans[model.name] = completed(
-            sketch, work.builder.backend(model.format), {}, work.listener
-        )
-        return sketch.job.target.columns
+    sketch = draft(wanted, there, backend.rules, policy, done, nested_order=True)
+    if there is None or not sketch.changes:
+        return completed(sketch, backend, {}, work.listener)
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
-    costs = work.builder.backend(model.format).measure([model.table])
-    plan = completed(sketch, work.builder.backend(model.format), costs, work.listener)
+    plan = completed(sketch, backend, backend.measure([model.table]), work.listener)
     found = evolved(sketch, plan, policy, way)
     if any(f.code == "F701" for f in found.findings) and _never_filled(work, model):
         found = evolved(sketch, plan, policy, _unasked(way))
-    plan = in_model_words(found)
     tables = {m.table for m in work.models.models.values()}
-    plan = with_readers(plan, work.builder.backend(model.format), tables)
-    work.plans[model.name] = plan
-    target = plan.target if plan.target is not None else sketch.job.target
-    return target.columns
+    return with_readers(in_model_words(found), backend, tables)
 
 
 def _never_filled(work: Modelling, model: Model) -> bool:
@@ -313,10 +339,7 @@ def _view(
     if there is not None and known is None and not work.adopts:
         return _stopped(work, model, there, foreign_view(model))
     before = Table(model.table, was, "view") if was is not None else None
-    changes = diff(before, Wanted(after))
-    told = tuple(
-        replace(classify(c, Wanted(after), str.casefold), safety=Safety.SAFE) for c in changes
-    )
+    told = tuple(map(of_view, diff(before, Wanted(after))))
     step = work.builder.view_step(model, sql, inferred, new=there is None)
     step = replace(step, data={"mark": build_mark(work.models, model)})
     if there is not None and known is None:
@@ -344,7 +367,7 @@ def _view_of_table(
     mark, text = build_mark(work.models, model), work.queries[model.name]
     switched = to_view(work.builder, model, inferred, there, text, mark)
     if switched is None:
-        return _stopped(work, model, there, _other_kind(model, "a table"))
+        return _stopped(work, model, there, other_kind(model, "a table"))
     if not rows:
         return switched
     first, *rest = switched.steps
@@ -384,53 +407,6 @@ def _stopped(
     )
 
 
-def _behind(model: Model, broken: Sequence[str]) -> Finding:
-    return Finding(
-        "F703",
-        Severity.ERROR,
-        f"[{model.table}] cannot be analysed: {', '.join(broken)} does not compile.",
-        "Mend that model first.",
-    )
-
-
-def _absent(model: Model, parents: Sequence[str]) -> Finding:
-    names = ", ".join(f"'{p}'" for p in parents)
-    what = f"the model {names}, which is" if len(parents) == 1 else f"the models {names}, which are"
-    return Finding(
-        "F707",
-        Severity.ERROR,
-        f"[{model.table}] reads {what} not there yet.",
-        f"Select them too: --select +{model.name}",
-    )
-
-
-def _other_kind(model: Model, kind: str) -> Finding:
-    return Finding(
-        "F106",
-        Severity.ERROR,
-        f"[{model.table}] is {kind} on the engine, but the model is a {model.materialization}.",
-        "Remove what is there (or give the model another name), then plan again.",
-    )
-
-
-def _uncompiled(work: Modelling, model: Model, error: CannotInfer) -> Finding:
-    """Why a query no longer compiles: the change upstream that took away what it names."""
-    where = None
-    if error.line is not None and model.file is not None:
-        first = model.file.text[: model.offset].count("\n")
-        where = model.file.location(first + error.line)
-    causes = list(upstream_changes(work.models, work.plans, work.manifests, model, error))
-    because = f" Because {'; '.join(causes)}." if causes else ""
-    return Finding(
-        "F702",
-        Severity.ERROR,
-        f"[{model.table}] does not compile: {error.message.rstrip('.')}.{because}",
-        "Change the query of this model together with what it reads.",
-        (error.column,) if error.column else (),
-        where=where or model.locate(None),
-    )
-
-
 def _impact(work: Modelling, plan: TablePlan) -> TablePlan:
     """Who else sees the change: readers of what goes, and the columns that it reaches."""
     return replace(plan, findings=(*plan.findings, *impact_findings(work, plan)))
@@ -444,13 +420,13 @@ def impact_findings(work: Modelling, plan: TablePlan) -> tuple[Finding, ...]:
     for item in plan.changes:
         if isinstance(item.change, DropColumn) and len(item.change.path) == 1:
             found += _readers(work, plan, item)
-    return (*found, *dict.fromkeys(reached(work.web, plan)))
+    return (*found, *dict.fromkeys(reached(work.wide_web, plan)))
 
 
 def _readers(work: Modelling, plan: TablePlan, item: Classified) -> list[Finding]:
     assert isinstance(item.change, DropColumn)
     column = item.change.path[0]
-    names = readers_of(work.models, work.builder, work.shapes, plan, column)
+    names = readers_of(work.models, work.wide_web, plan, column)
     if not names:
         return []
     return [

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
+from instar.app.between import between
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported
 from instar.app.lineage import Place, Web, named
@@ -32,10 +33,10 @@ from instar.core.findings import Finding
 from instar.core.plan import Plan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
+from instar.dialects import DIALECTS
 from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
 from instar.run.builders import open_builder
-from instar.run.running import RunOptions
-from instar.sources.expression import DIALECTS
+from instar.run.options import RunOptions
 from instar.sources.manifest import FOLDER, load_manifests
 from instar.sources.models import EMPTY, Models, load_models, model_files
 from instar.sources.project import Environment, ProjectConfig, load_project
@@ -103,7 +104,7 @@ class Project:
             n for n, m in models.models.items() if not tables or named_like(m.table, tables)
         )
         with self._world(env, spark, reading=True) as world:
-            return self._with_models(world, models, policy, chosen, wanted)[0]
+            return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads."""
@@ -112,6 +113,18 @@ class Project:
             return EMPTY
         declared = [w.table.name for w in load_manifests(self.config, chosen)]
         return load_models(self.config, chosen, declared)
+
+    def seen(self, world: World, models: Models) -> Models:
+        """The models with the live views that stand between them."""
+        if not models.models:
+            return models
+        env = world.env
+
+        def declared() -> list[TableName]:
+            return [w.table.name for w in load_manifests(self.config, env)]
+
+        builder = open_builder(world.engine, env)
+        return between(models, declared, builder, DIALECTS[env.type], env.schema)
 
     def planned_models(
         self,
@@ -127,7 +140,7 @@ class Project:
         """
         wanted = self.wanted(world.env.name)
         if len(chosen) < len(models.models):
-            read = {t.table for n in chosen for t in models.upstream(n)}
+            read = {t.table for n in chosen for t in models.behind(n)}
             wanted = tuple(w for w in wanted if w.table.name in read)
         return self._with_models(world, models, policy, chosen, wanted, adopts)
 
@@ -169,7 +182,8 @@ class Project:
         """The column lineage of all models, and the columns that were asked about."""
         models = self.models(env)
         with self._world(env, spark, reading=True) as world:
-            _, work = self.planned_models(world, models, Policy(), frozenset(models.models))
+            seen = self.seen(world, models)
+            _, work = self.planned_models(world, seen, Policy(), frozenset(seen.models))
         if work is None:
             raise ProjectError("E165", "there are no models in this project", hint="See models/.")
         return work.web, named(work.web, work.shapes, what)
@@ -224,7 +238,12 @@ class Project:
                 note=self.listener.note,
             )
             remember_views(world.store, plan, reports)
-            reports = lifecycle.counts_told(self._copies_of(world, ()), reports, before)
+            reports = lifecycle.counts_told(
+                self._copies_of(world, ()),
+                {t.table: t.backend for t in plan.tables},
+                reports,
+                lambda kept: kept.kept_name not in before,
+            )
         done = frozenset(r.table for r in reports if r.ok)
         blocks, written = self._normalized(plan, done, write_manifests)
         return ApplyReport(reports, blocks, written)
@@ -261,7 +280,8 @@ class Project:
             if not store.unfinished(self.environment(env).name):
                 return ()
         with self._world(env, spark) as world:
-            return tuple(
+            runs = world.store.unfinished(world.env.name)
+            reports = tuple(
                 resume(
                     world.engine.backend(run.backend),
                     world.store,
@@ -270,7 +290,14 @@ class Project:
                     progress=self.listener.progress,
                     note=self.listener.note,
                 )
-                for run in world.store.unfinished(world.env.name)
+                for run in runs
+            )
+            names = {run.run for run in runs}
+            return lifecycle.counts_told(
+                self._copies_of(world, ()),
+                {run.table: run.backend for run in runs},
+                reports,
+                lambda kept: kept.run in names,
             )
 
     def recover(

@@ -13,8 +13,10 @@ from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
 from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
+from instar.run.forecasting import Expected, Forecaster
 from instar.run.intervals import check_range
-from instar.run.running import GOOD, ModelRunner, RunOptions
+from instar.run.options import GOOD, RunOptions, outcome_text, rows_told
+from instar.run.running import ModelRunner
 from instar.run.scheduling import in_order
 from instar.run.selecting import select
 from instar.sources.models import Model, Models
@@ -32,17 +34,19 @@ Show = Callable[[Plan], None]
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a run did. `dry`: nothing was touched."""
+    """What a run did. `dry`: nothing was touched, and `expected` tells what would be done."""
 
     run: str
     plan: Plan
     results: tuple[ModelResult, ...] = ()
     seconds: float = 0.0
     dry: bool = False
+    expected: tuple[Expected, ...] = ()
 
     @property
     def ok(self) -> bool:
-        return all(r.status in GOOD for r in self.results)
+        said = (*(r.status for r in self.results), *(e.status for e in self.expected))
+        return all(status in GOOD for status in said)
 
 
 def run_models(
@@ -57,34 +61,59 @@ def run_models(
     show: Show = lambda plan: None,
 ) -> RunReport:
     """One run of the project's models on an opened environment."""
-    began = time.monotonic()
-    env, store = world.env.name, world.store
+    began, env, store = time.monotonic(), world.env.name, world.store
     run, finished = new_run(), frozenset[str]()
     if resume:
-        run, options, finished = _left_behind(project, world)
+        run, options, finished = _left_behind(project, world, options)
     adopts = policy.allow_full_refresh
     policy = replace(policy, allow_full_refresh=policy.allow_full_refresh or options.full_refresh)
-    models = project.models(env)
+    models = project.seen(world, project.models(env))
     builds = store.models.builds(env)
     chosen = select(models, options.select, options.exclude, _changed(models, builds))
     _check_range(models, options, chosen)
     plan, work = project.planned_models(world, models, policy, chosen, adopts)
     show(plan)
-    if plan.blocked:
-        _refuse(plan)
-    if dry_run or work is None:
+    _refuse_blocked(plan)
+    if work is None:
         return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
     finished = _still_done(work, finished, builds)
+    if dry_run:
+        told = _expected(world, plan, work, options, finished)
+        return RunReport(run, plan, (), time.monotonic() - began, dry=True, expected=told)
     _ask([*questions(plan), *_replaced(work, options, finished)], confirm)
     if not resume:
         store.models.begin(env, run, asdict(options))
     runner = _runner(project, world, work, run, options, finished, resume)
     results = _carried_out(project, world, plan, work, runner, options, chosen)
-    ok = all(r.status in GOOD for r in results)
-    store.models.end(run, "finished" if ok else "failed")
-    if ok:
-        work.builder.forget(run)
-    return RunReport(run, plan, results, time.monotonic() - began)
+    return _closed(world, work, RunReport(run, plan, results, time.monotonic() - began))
+
+
+def _closed(world: World, work: Modelling, report: RunReport) -> RunReport:
+    """The report, written down as the end of its run."""
+    world.store.models.end(report.run, "finished" if report.ok else "failed")
+    if report.ok:
+        work.builder.forget(report.run)
+    return report
+
+
+def _expected(
+    world: World, plan: Plan, work: Modelling, options: RunOptions, finished: frozenset[str]
+) -> tuple[Expected, ...]:
+    """What the run would do with each chosen model, parents first."""
+    own = {m.table for m in work.models.models.values()}
+    forecaster = Forecaster(
+        models=work.models,
+        plans=work.plans,
+        queries=work.queries,
+        marks={n: build_mark(work.models, m) for n, m in work.models.models.items()},
+        builder=work.builder,
+        store=world.store,
+        env=world.env.name,
+        options=options,
+        done=finished,
+        changed=frozenset(t.table for t in plan.pending if t.table not in own),
+    )
+    return forecaster.expected([n for n in work.models.order if n in work.chosen])
 
 
 def _changed(models: Models, builds: Mapping[TableName, Build]) -> Callable[[Model], bool]:
@@ -117,7 +146,10 @@ def _still_done(
     return frozenset(kept)
 
 
-def _left_behind(project: Project, world: World) -> tuple[str, RunOptions, frozenset[str]]:
+def _left_behind(
+    project: Project, world: World, given: RunOptions
+) -> tuple[str, RunOptions, frozenset[str]]:
+    """What was to be done is the run's; how it is done now (threads, fail-fast) is as it is given now."""
     last = world.store.models.last_run(world.env.name)
     if last is None or last.status == "finished":
         raise UsageError(
@@ -126,16 +158,30 @@ def _left_behind(project: Project, world: World) -> tuple[str, RunOptions, froze
     raw: dict[str, Any] = dict(last.options)
     for key in ("select", "exclude"):
         raw[key] = tuple(raw.get(key, ()))
+    work = RunOptions(**raw)
+    if ignored := _ignored(work, given):
+        words = f"{', '.join(ignored)}: the run that is resumed has its own, which count"
+        project.listener.note(words)
     built = {
         r.table.name
         for r in world.store.models.results(world.env.name, last.run)
         if r.status in GOOD
     }
     project.listener.note(f"resuming run {last.run}: {len(built)} model(s) were done")
-    return last.run, RunOptions(**raw), frozenset(built)
+    options = replace(work, threads=given.threads, fail_fast=given.fail_fast)
+    return last.run, options, frozenset(built)
 
 
-def _refuse(plan: Plan) -> None:
+def _ignored(work: RunOptions, given: RunOptions) -> list[str]:
+    """Flags beside --resume that name other work than the run's."""
+    named = ("select", "exclude", "full_refresh", "start", "end")
+    told = [n for n in named if getattr(given, n) and getattr(given, n) != getattr(work, n)]
+    return [f"--{n.replace('_', '-')}" for n in told]
+
+
+def _refuse_blocked(plan: Plan) -> None:
+    if not plan.blocked:
+        return
     names = ", ".join(str(t.table) for t in plan.blocked)
     raise Blocked(
         "E405",
@@ -155,7 +201,7 @@ def _replaced(work: Modelling, options: RunOptions, done: frozenset[str]) -> Ite
         if rows := work.builder.rows(model.table, model.format):
             now = None if model.python else work.builder.count(work.queries[name])
             told = f"{now:,} that its query gives now" if now is not None else "its query's"
-            text = f"[{model.table}] --full-refresh replaces {rows:,} row{'' if rows == 1 else 's'} by {told}"
+            text = f"[{model.table}] --full-refresh replaces {rows_told(rows)} by {told}"
             yield Question(model.table, "", QuestionKind.CONFIRM, text)
 
 
@@ -209,21 +255,7 @@ def _carried_out(
     chosen: frozenset[str],
 ) -> tuple[ModelResult, ...]:
     """Declared tables first: models read them."""
-    own = {m.table for m in work.models.models.values()}
-    for table in plan.tables:
-        if table.table not in own and table.status is not Status.NO_CHANGE:
-            backend = world.engine.backend(table.backend)
-            report = apply_table(
-                table,
-                backend,
-                world.store,
-                plan.env,
-                failpoint=runner.failpoint,
-                run=runner.run,
-                command="instar run",
-            )
-            if not report.ok:
-                raise report.error or EngineError("E434", f"{table.table} could not be changed")
+    _change_declared(world, plan, work, runner)
     order = [n for n in work.models.order if n in chosen]
     threads = min(options.threads or work.builder.threads, work.builder.threads)
     try:
@@ -247,6 +279,26 @@ def _carried_out(
     return tuple(found[n] for n in order)
 
 
+def _change_declared(world: World, plan: Plan, work: Modelling, runner: ModelRunner) -> None:
+    own = {m.table for m in work.models.models.values()}
+    for table in plan.tables:
+        if table.table not in own and table.status is not Status.NO_CHANGE:
+            backend = world.engine.backend(table.backend)
+            report = apply_table(
+                table,
+                backend,
+                world.store,
+                plan.env,
+                failpoint=runner.failpoint,
+                run=runner.run,
+                command="instar run",
+            )
+            for text in report.notes:
+                runner.note(f"{table.table}: {text}")
+            if not report.ok:
+                raise report.error or EngineError("E434", f"{table.table} could not be changed")
+
+
 _OUTCOMES = {"failed": "failed", "behind": "abandoned"}
 
 
@@ -256,7 +308,7 @@ def built_events(results: Sequence[ModelResult]) -> tuple[Event, ...]:
         Event(
             r.at,
             r.table,
-            f"built {r.rows:,} rows" if r.rows is not None else f"{r.status} {r.reason}".rstrip(),
+            outcome_text(r.status, r.rows, r.reason),
             1,
             int(r.status in GOOD),
             r.seconds,

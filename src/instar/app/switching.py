@@ -37,7 +37,7 @@ def to_view(
     """The plan that puts the table aside and a view in its place; None where that is not atomic."""
     backend = builder.backend(model.format)
     aside = aside_name(backend, live.name)
-    steps = builder.to_view_steps(model, sql, inferred, aside)
+    steps = builder.to_view_steps(model, sql, live, inferred, aside)
     if not steps:
         return None
     told = (replace(steps[0], data={"mark": mark, "kept": aside.name}), *steps[1:])

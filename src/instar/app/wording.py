@@ -1,9 +1,18 @@
-"""The findings of a table's plan in the words of a model: its frontmatter, not a manifest."""
+"""A table's plan in the words of a model: its frontmatter, not a manifest; a view, which holds no rows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from instar.core.changes import (
+    AddColumn,
+    Change,
+    CreateTable,
+    DropColumn,
+    ModifyColumn,
+    ReorderColumns,
+)
+from instar.core.classify import Classified, Safety
 from instar.core.plan import TablePlan
 
 _HINTS = {
@@ -15,6 +24,13 @@ _HINTS = {
     "F203": "Give the column a `default` or a `backfill` without NULLs in the frontmatter.",
     "F204": "Look at the `default` and the `backfill` of the columns in the frontmatter.",
 }
+_OF_VIEW: dict[type[Change], str] = {
+    CreateTable: "a new view",
+    AddColumn: "the view's query computes it",
+    DropColumn: "the view no longer shows it; a view holds no values",
+    ModifyColumn: "the view's query gives it so",
+    ReorderColumns: "only the order changes",
+}
 _KEYS = {"_using": "backfill", "_default": "default"}
 
 
@@ -24,6 +40,11 @@ def in_model_words(plan: TablePlan) -> TablePlan:
         for f in plan.findings
     )
     return replace(plan, findings=said)
+
+
+def of_view(change: Change) -> Classified:
+    """A change of a view that is replaced: it has no rows that could be lost."""
+    return Classified(change, Safety.SAFE, _OF_VIEW.get(type(change), "the view is replaced"))
 
 
 def _spoken(message: str) -> str:

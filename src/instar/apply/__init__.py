@@ -3,10 +3,11 @@
 from instar.apply.engine import apply_plan, apply_table
 from instar.apply.failpoints import Failpoints
 from instar.apply.questions import Question, QuestionKind, questions
-from instar.apply.report import Result, TableReport
+from instar.apply.report import Counted, Result, TableReport
 from instar.apply.resume import resume
 
 __all__ = [
+    "Counted",
     "Failpoints",
     "Question",
     "QuestionKind",

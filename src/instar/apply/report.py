@@ -17,6 +17,15 @@ class Result(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """The rows of the old copy that a rewrite keeps, and of the table that it made."""
+
+    kept: TableName
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
 class TableReport:
     """`applied` of `total` steps are done; `next` says how to go on where it did not end well."""
 
@@ -29,6 +38,7 @@ class TableReport:
     next: str | None = None
     notes: tuple[str, ...] = ()
     resumed: bool = False
+    counted: Counted | None = None
 
     @property
     def ok(self) -> bool:

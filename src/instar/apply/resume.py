@@ -43,6 +43,8 @@ def resume(
 
 def _resumed(runner: Runner, steps: tuple[JournalStep, ...]) -> TableReport:
     done = next((n for n, s in enumerate(steps) if s.status is not StepStatus.APPLIED), len(steps))
+    for applied in steps[:done]:
+        runner.recall(applied.step)
     rest = tuple(s.step for s in steps[done:])
     expected = steps[done - 1].step.after if done else runner.run.before
     if not rest:

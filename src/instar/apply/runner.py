@@ -1,7 +1,9 @@
 """One step after the other: journalled before and after, verified on the live table.
 
 A backend tells what it leaves behind through the step's `data` or memo: `kept` names the old copy (in
-the table's schema) that a rewrite keeps, `forgets` names one that the step has dropped.
+the table's schema) that a rewrite keeps, `old_rows` and `new_rows` what its verification has counted in
+both, `verified` how many rows were compared with the copy by content, `forgets` names a copy that the step
+has dropped.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from instar.apply.report import Result, TableReport
+from instar.apply.report import Counted, Result, TableReport
 from instar.apply.words import changes_text
 from instar.backends.base import (
     VIEW,
@@ -61,6 +63,7 @@ class Runner:
     voice: Voice
     resumed: bool = False
     notes: list[str] = field(default_factory=list)
+    counted: Counted | None = None
     _since: float = field(default_factory=time.monotonic)
 
     def go(self, done: int, steps: Sequence[Step], live: Table | None) -> TableReport:
@@ -110,7 +113,17 @@ class Runner:
             self.store.keep(self.run.env, table, TableName(table.schema, kept), self.run.run)
         if forgets := said.get("forgets"):
             self.store.forget(self.run.env, TableName(table.schema, forgets))
+        self.recall(step)
         self.run.applied(step)
+
+    def recall(self, step: Step) -> None:
+        """What a step that is applied, by this process or an earlier one, has to tell of its rows."""
+        said = {**step.data, **self.run.memo(step)}
+        if "kept" in said and "old_rows" in said:
+            name = TableName(self.run.table.schema, said["kept"])
+            self.counted = Counted(name, int(said["old_rows"]), int(said["new_rows"]))
+        if "verified" in said:
+            self.notes.append(_verified_text(int(said["verified"])))
 
     def finish(self, live: Table | None) -> None:
         self.run.finished(live)
@@ -138,6 +151,7 @@ class Runner:
             following,
             tuple(self.notes),
             self.resumed,
+            self.counted,
         )
 
     def _failed(self, step: Step, error: InstarError, done: int, total: int) -> TableReport:
@@ -173,6 +187,10 @@ class Runner:
             f"[{self.run.table}] interrupted: {done} of {total} steps are applied",
             hint=f"Run `instar apply --env {env}` to go on where it stopped.",
         )
+
+
+def _verified_text(rows: int) -> str:
+    return f"verified: {rows:,} row{'' if rows == 1 else 's'}, checksums equal"
 
 
 def _look_after(step: Step, following: Step | None) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from instar.cli.screen import Screen
+from instar.cli.screen import LogFormat, Screen
 
 PATIENCE = 1.0
 """Seconds before a bar is drawn: quick work leaves no trace on the screen."""
+SELDOM = 10.0
+"""Seconds between two lines where there is no terminal to draw a bar on."""
 
 
 class Watcher:
@@ -24,6 +27,8 @@ class Watcher:
         self._task: tuple[str, int, int | None] | None = None
         self._task_id: Any = None
         self._logged = 0.0
+        self._named = ""
+        self._pace = Pace(0)
 
     def __enter__(self) -> Watcher:
         return self
@@ -45,17 +50,33 @@ class Watcher:
 
     def progress(self, what: str, done: int, total: int | None) -> None:
         with self._lock:
-            self._log(what, done, total)
-            if not self._screen.live:
-                return
             fresh = self._task is None or self._task[0] != what
+            if fresh:
+                self._pace = Pace(done)
             self._task = (what, done, total)
+            self._log(what, done, total)
             if self._bars is not None:
                 self._draw(fresh)
+            elif self._timer is None and self._screen.live:
+                self._later(PATIENCE, self._begin)
             elif self._timer is None:
-                self._timer = threading.Timer(PATIENCE, self._begin)
-                self._timer.daemon = True
-                self._timer.start()
+                self._later(SELDOM, self._line)
+
+    def _later(self, seconds: float, then: Callable[[], None]) -> None:
+        self._timer = threading.Timer(seconds, then)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _line(self) -> None:
+        """Where nobody can see a bar, a line now and then tells that the work goes on."""
+        with self._lock:
+            if self._task is None or self._timer is None:
+                return
+            what, done, total = self._task
+            if self._screen.log_format is LogFormat.TEXT:
+                told = [what, *self._pace.words(done, total), f"{clock(self._pace.spent)} so far"]
+                self._screen.note(" · ".join(told))
+            self._later(SELDOM, self._line)
 
     def pause(self) -> None:
         """Take every bar off the screen; the next progress may draw one again."""
@@ -67,11 +88,14 @@ class Watcher:
             self._timer = self._bars = self._task = self._task_id = None
 
     def _log(self, what: str, done: int, total: int | None) -> None:
-        """Machines get at most one line a second, and the end."""
+        """Machines get at most one line a second of one work, and the end."""
         now = time.monotonic()
-        if now - self._logged >= PATIENCE or done == total:
-            self._logged = now
-            self._screen.event("progress", what=what, done=done, total=total)
+        if now - self._logged >= PATIENCE or done == total or what != self._named:
+            self._logged, self._named = now, what
+            rate, left = self._pace.rate(done), self._pace.left(done, total)
+            self._screen.event(
+                "progress", what=what, done=done, total=total, rate=rate, seconds_left=left
+            )
 
     def _begin(self) -> None:
         from rich.console import Console
@@ -99,7 +123,39 @@ class Watcher:
             self._task_id = None
         if self._task_id is None:
             self._task_id = self._bars.add_task(what, total=total, count="")
-        speed = self._bars.tasks[0].speed
-        rate = f" · {speed:,.0f}/s" if speed else ""
-        count = f"{done:,}" + (f"/{total:,}" if total is not None else "") + rate if done else ""
+        count = " · ".join(self._pace.words(done, total))
         self._bars.update(self._task_id, completed=done, total=total, count=count)
+
+
+class Pace:
+    """How fast one work goes on, from where it was when it was first heard of: it may be resumed."""
+
+    def __init__(self, first: int) -> None:
+        self._first, self._since = first, time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self._since
+
+    def rate(self, done: int) -> int | None:
+        """In a second; None while nothing tells."""
+        seconds = self.spent
+        return round((done - self._first) / seconds) or None if seconds >= PATIENCE else None
+
+    def left(self, done: int, total: int | None) -> int | None:
+        """Seconds, where it is known how much there is to do."""
+        if total is None or done <= self._first or self.spent < PATIENCE:
+            return None
+        return round((total - done) * self.spent / (done - self._first))
+
+    def words(self, done: int, total: int | None) -> list[str]:
+        rate, left = self.rate(done), self.left(done, total)
+        said = [f"{done:,}" + (f"/{total:,}" if total is not None else "")] if done else []
+        said += [f"{rate:,}/s"] if rate else []
+        return [*said, f"{clock(left)} left"] if left else said
+
+
+def clock(seconds: float) -> str:
+    """`0:00:42`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

@@ -191,7 +191,8 @@ def diff_lines(found: Comparison) -> list[Line]:
         lines.append([(style, f"{mark} "), ("bold", str(item.table)), ("", said)])
         lines += [*plain_changes(item.changes), []]
     count = plural(len(found.tables), "table")
-    end = f"Diff: {count} differ from {found.left} to {found.right}."
+    verb = "differs" if len(found.tables) == 1 else "differ"
+    end = f"Diff: {count} {verb} from {found.left} to {found.right}."
     same = f"No difference between {found.left} and {found.right}."
     return [*lines, [("bold", same if found.same else end)]]
 

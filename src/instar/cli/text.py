@@ -43,6 +43,7 @@ def plan_text(
     sealed: str | None = None,
     tables: Sequence[str] = (),
     advice: bool = True,
+    nothing: str = "nothing to do",
 ) -> str:
     """All of it; unchanged tables are only counted unless they have something to say."""
     blocks = [
@@ -51,7 +52,7 @@ def plan_text(
         if t.status is not Status.NO_CHANGE or t.findings or t.changes or verbose
     ]
     lines: list[Line] = [line for block in blocks for line in [*block, []]]
-    lines.append([("bold", summary_line(plan))])
+    lines.append([("bold", summary_line(plan, nothing))])
     if advice:
         lines += [[("dim", line)] for line in next_lines(plan, sealed=sealed, tables=tables)]
     return render(lines, paint)
@@ -148,14 +149,14 @@ def _bare_loss(step: Step) -> str:
     return "" if step.reversible else "there is no way back from this step"
 
 
-def summary_line(plan: Plan) -> str:
+def summary_line(plan: Plan, nothing: str = "nothing to do") -> str:
     """`Plan: 2 to create, 1 to change, 1 to rewrite, 1 blocked, 3 unchanged.`"""
     counts = summary(plan)
     parts = [f"{counts[name]:,} to {name}" for name in _SUMMARY if counts[name]]
     if counts["unfinished"]:
         parts.append(f"{counts['unfinished']:,} to finish first")
     if not parts and not counts["blocked"]:
-        parts = ["nothing to do"]
+        parts = [nothing]
     parts += [f"{counts[name]:,} {name}" for name in ("blocked", "unchanged") if counts[name]]
     return f"Plan: {', '.join(parts)}."
 

@@ -205,17 +205,26 @@ ERRORS: dict[str, CodeDoc] = {
         "Free some space (a rewrite needs as much again as the table has), then run the command again.",
     ),
     "E229": CodeDoc(
-        "A table was altered while it was recreated",
+        "A table was altered while it was recreated, or before it was put back",
         "The copy was made for the definition that the plan saw. Since then somebody has altered the table:"
         " a column, a key, an index, a policy, a publication, its owner. What was altered would not be in"
-        " the copy, so it was dropped, and the table is as the others left it.",
-        "Plan again: the plan sees the table as it is now.",
+        " the copy, so it was dropped, and the table is as the others left it. A revert that was asked"
+        " about other definitions than those that are there now is refused in the same way.",
+        "Plan again, or revert again: the table is then seen as it is now.",
     ),
     "E260": CodeDoc(
         "The memory engine cannot evaluate an expression",
         "Its evaluator knows plain columns, arithmetic, comparison, AND / OR / NOT, CASE, CAST and a"
         " few text functions.",
         "Write the expression with those, or use another engine.",
+    ),
+    "E262": CodeDoc(
+        "The old table was written while it was swapped",
+        "Aurora DSQL swaps by two renames, each a transaction of its own. Behind the second one the old table"
+        " is not what was compared with the copy: somebody reached it by the name under which it is kept."
+        " What was written is there, and not in the new table.",
+        "Run `instar recover`, which ends the swap. Then carry the rows over by hand, or `instar revert`"
+        " the table: its question counts the rows that differ.",
     ),
     "E261": CodeDoc(
         "The memory engine refused a step",
@@ -361,6 +370,13 @@ ERRORS: dict[str, CodeDoc] = {
         "The tables of a revert are not where they should be",
         "Of the table, its old copy and what is put aside, some were renamed or dropped by others.",
         "Look at the tables that are named; bring them to their names, then run `instar recover`.",
+    ),
+    "E445": CodeDoc(
+        "The old copy cannot take the table's place",
+        "Something is tied to the table that is there now, and would stay with it when it is put aside: row"
+        " security, a publication, a rule, a materialized view, a child; on Aurora DSQL a view or a"
+        " foreign key.",
+        "Take it off the table, revert, make it again.",
     ),
     "E420": CodeDoc(
         "A rewritten copy is not what it should be",

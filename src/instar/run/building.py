@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from instar.run.functions import Functions
 from instar.run.inferring import Inferrer
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
+from instar.sources.models_views import ViewText
 
 Failpoint = Callable[[str], None]
 ADOPTS = "adopts"
@@ -86,13 +88,13 @@ class Builder(Protocol):
         ...
 
     def to_view_steps(
-        self, model: Model, sql: str, columns: tuple[Column, ...], aside: TableName
+        self, model: Model, sql: str, live: Table, columns: tuple[Column, ...], aside: TableName
     ) -> tuple[Step, ...]:
         """The table renamed to `aside` and a view in its place, atomically; empty where it is not."""
         ...
 
-    def aside_sql(self, name: TableName, aside: TableName) -> str | None:
-        """A rename that can stand in one transaction with what takes the table's place."""
+    def aside_sql(self, live: Table, aside: TableName) -> tuple[str, ...]:
+        """A rename that can stand in one transaction with what takes the table's place; empty where none can."""
         ...
 
     def cannot_refresh(self, model: Model, target: Table) -> str:
@@ -107,8 +109,18 @@ class Builder(Protocol):
         """Write the rows of a query into its table; the number of rows. Twice is as good as once."""
         ...
 
+    def key_problem(self, model: Model, sql: str) -> str:
+        """What breaks the key in a query's rows, with counts and examples; empty where nothing does."""
+        ...
+
     def event_range(self, sql: str, column: str) -> Events:
         """The event times of a query."""
+        ...
+
+    def event_starts(
+        self, sql: str, live: Table, column: str, granularity: str
+    ) -> AbstractSet[str]:
+        """The beginnings of the intervals in which a query or its table has rows, as ISO text."""
         ...
 
     def functions(self) -> Functions:
@@ -131,8 +143,8 @@ class Builder(Protocol):
         """A run has ended well: its marks are no longer needed."""
         ...
 
-    def views(self, schema: str) -> Mapping[TableName, str]:
-        """The live views and their SQL."""
+    def views(self, schema: str, without: Container[TableName]) -> Mapping[TableName, ViewText]:
+        """The live views of a schema, each as the query that gives what it gives."""
         ...
 
     def interrupt(self) -> None: ...

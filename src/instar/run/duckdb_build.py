@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from instar.backends.base import SWITCH, Backend, RunContext
 from instar.backends.duckdb.backend import ROWS_ONLY, DuckDBBackend
 from instar.backends.duckdb.create import table_body
+from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.types import parse_type, unnamed
+from instar.backends.duckdb.views import query_of
 from instar.backends.relational.create import comments, schema_sql
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.plan import Rung, Step
@@ -19,10 +21,19 @@ from instar.core.types import Column
 from instar.errors import EngineError
 from instar.run.building import Events, Failpoint, Order
 from instar.run.duckdb_infer import DuckDBInferrer
-from instar.run.duckdb_rows import BATCH, guards, kept_indexes, lost_objects, within, written
+from instar.run.duckdb_rows import (
+    BATCH,
+    guards,
+    kept_indexes,
+    key_problem,
+    lost_objects,
+    within,
+    written,
+)
 from instar.run.functions import Functions
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
+from instar.sources.models_views import ViewText
 
 MARKS = "__instar_marks"
 
@@ -32,7 +43,8 @@ AND lower(schema_name) IN (SELECT unnest(?::VARCHAR[]))
 ORDER BY schema_name, table_name, column_index"""
 
 _VIEWS = """SELECT schema_name, view_name, sql FROM duckdb_views()
-WHERE NOT internal AND database_name = current_database() AND lower(schema_name) = lower(?)"""
+WHERE NOT internal AND NOT temporary AND database_name = current_database()
+AND lower(schema_name) = lower(?)"""
 
 _MOVING = """SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'
 AND function_name NOT IN ('error', 'current_database', 'current_schema', 'current_schemas', 'in_search_path')"""
@@ -124,22 +136,23 @@ class DuckDBBuilder:
         )
 
     def to_view_steps(
-        self, model: Model, sql: str, columns: tuple[Column, ...], aside: TableName
+        self, model: Model, sql: str, live: Table, columns: tuple[Column, ...], aside: TableName
     ) -> tuple[Step, ...]:
         step = self.view_step(model, sql, columns, new=True)
-        rename = self.aside_sql(model.table, aside)
         return (
             replace(
                 step,
                 title=f"put table {model.table} aside and create a view in its place",
-                sql=(rename, step.sql[-1]),
+                sql=(*self.aside_sql(live, aside), step.sql[-1]),
+                irreversible=tuple(f"the index {i.name}" for i in facts_of(live).indexes),
                 confirm=f"{model.table} is a table; it becomes a view, and its rows are kept in {aside}",
                 repeatable=False,
             ),
         )
 
-    def aside_sql(self, name: TableName, aside: TableName) -> str:
-        return f"ALTER TABLE {qualified(name)} RENAME TO {quote_double(aside.name)}"
+    def aside_sql(self, live: Table, aside: TableName) -> tuple[str, ...]:
+        rename = f"ALTER TABLE {qualified(live.name)} RENAME TO {quote_double(aside.name)}"
+        return (*facts_of(live).drop_indexes(live.name), rename)
 
     def cannot_refresh(self, model: Model, target: Table) -> str:
         del model, target
@@ -218,11 +231,20 @@ class DuckDBBuilder:
             return order.sql
         return f"SELECT * FROM (\n{order.sql}\n) AS batch WHERE {within(order)}"
 
+    def key_problem(self, model: Model, sql: str) -> str:
+        return key_problem(model, sql, self._ask)
+
     def event_range(self, sql: str, column: str) -> Events:
         at = f"CAST({quote_double(column)} AS TIMESTAMP)"
         asked = f"min({at})::VARCHAR, max({at})::VARCHAR, count(*) - count({at})"
         first, last, nulls = self._ask(f"SELECT {asked} FROM (\n{sql}\n) AS batch")[0]
         return Events(first, last, int(nulls))
+
+    def event_starts(self, sql: str, live: Table, column: str, granularity: str) -> set[str]:
+        at = f"date_trunc({literal(granularity)}, CAST({quote_double(column)} AS TIMESTAMP))"
+        sides = (f"(\n{sql}\n) AS batch", qualified(live.name))
+        asked = " UNION ".join(f"SELECT CAST({at} AS VARCHAR) FROM {side}" for side in sides)
+        return {str(start) for (start,) in self._ask(asked)}
 
     def functions(self) -> Functions:
         moving = {fold(str(name)): ANY for (name,) in self._ask(_MOVING)}
@@ -254,9 +276,10 @@ class DuckDBBuilder:
         if self._backend.inspect([TableName(self._schema, MARKS)]):
             self._ask(f"DELETE FROM {self._marks} WHERE starts_with(mark, ?)", f"{run}/")
 
-    def views(self, schema: str) -> Mapping[TableName, str]:
+    def views(self, schema: str, without: Container[TableName]) -> Mapping[TableName, ViewText]:
         rows = self._ask(_VIEWS, schema)
-        return {TableName(str(s), str(v)): str(sql) for s, v, sql in rows}
+        found = {TableName(str(s), str(v)): str(sql) for s, v, sql in rows}
+        return {n: ViewText(query_of(q), n.schema) for n, q in found.items() if n not in without}
 
     def interrupt(self) -> None:
         self._backend.interrupt()

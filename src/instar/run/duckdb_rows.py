@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from instar.backends.duckdb.create import table_body
 from instar.backends.duckdb.facts import Index, facts_of
@@ -13,7 +14,7 @@ from instar.backends.sql import literal, qualified, quote_double
 from instar.core.guards import refusal
 from instar.core.schema import Table, Unique
 from instar.run.building import REACH, Order
-from instar.run.keys import far_times, null_keys, twice
+from instar.run.keys import SHOWN, far_times, in_keys, in_rows, null_keys, twice
 from instar.sources.models import Model
 
 BATCH = "__instar_batch"
@@ -33,6 +34,22 @@ def within(order: Order) -> str:
     return f"{quoted} >= {start} AND {quoted} < {stop}"
 
 
+def broken_rows(model: Model) -> Iterator[tuple[str, str]]:
+    """Conditions of one row that breaks the model's key, each with what is wrong."""
+    for key, message in null_keys(model):
+        yield f"{quote_double(key)} IS NULL", message
+    first, stop = (f"TIMESTAMP {literal(t)}" for t in REACH)
+    for column, message in far_times(model):
+        at = f"CAST({quote_double(column)} AS TIMESTAMP)"
+        yield f"({at} < {first} OR {at} >= {stop})", message
+
+
+def _doubled(model: Model) -> str:
+    assert model.incremental is not None
+    keys = ", ".join(quote_double(k) for k in model.incremental.unique_key)
+    return f"GROUP BY {keys} HAVING count(*) > 1"
+
+
 def guards(model: Model, rows: str) -> Iterator[str]:
     """Statements that fail when a key of `rows` is NULL, stands twice, or is no time of an interval."""
 
@@ -40,16 +57,27 @@ def guards(model: Model, rows: str) -> Iterator[str]:
         said = literal(refusal("E430", message))
         return f"SELECT error({said}) FROM {rows} {rest} LIMIT 1"
 
-    for key, message in null_keys(model):
-        yield fails(message, f"WHERE {quote_double(key)} IS NULL")
-    for column, message in far_times(model):
-        at = f"CAST({quote_double(column)} AS TIMESTAMP)"
-        first, stop = (f"TIMESTAMP {literal(t)}" for t in REACH)
-        yield fails(message, f"WHERE {at} < {first} OR {at} >= {stop}")
+    for condition, message in broken_rows(model):
+        yield fails(message, f"WHERE {condition}")
     if message := twice(model):
-        assert model.incremental is not None
-        keys = ", ".join(quote_double(k) for k in model.incremental.unique_key)
-        yield fails(message, f"GROUP BY {keys} HAVING count(*) > 1")
+        yield fails(message, _doubled(model))
+
+
+def key_problem(model: Model, sql: str, ask: Callable[[str], list[tuple[Any, ...]]]) -> str:
+    """What a guard would refuse of a query's rows, with counts and examples; empty where nothing."""
+    rows = f"(\n{sql}\n) AS batch"
+    names = model.incremental.columns if model.incremental else ()
+    texts = ", ".join(f"CAST({quote_double(n)} AS VARCHAR)" for n in names)
+    for condition, message in broken_rows(model):
+        if count := int(ask(f"SELECT count(*) FROM {rows} WHERE {condition}")[0][0]):
+            found = f"SELECT DISTINCT {texts} FROM {rows} WHERE {condition}"
+            return in_rows(message, count, ask(f"{found} ORDER BY ALL LIMIT {SHOWN}"))
+    if not (message := twice(model)):
+        return ""
+    each = f"SELECT count(*) AS n FROM {rows} {_doubled(model)}"
+    keys, total = ask(f"SELECT count(*), sum(n) FROM ({each}) AS doubled")[0]
+    found = f"SELECT {texts} FROM {rows} {_doubled(model)} ORDER BY ALL LIMIT {SHOWN}"
+    return in_keys(message, int(keys), int(total), ask(found)) if keys else ""
 
 
 def written(order: Order, rows: str) -> Iterator[str]:

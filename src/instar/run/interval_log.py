@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from instar.core.guards import MEND_KEY
+from instar.core.schema import Table
 from instar.errors import EngineError
 from instar.run.building import FAR, Builder, Interval
 from instar.run.intervals import as_done, asked, covered, in_reach, pending
@@ -12,6 +14,8 @@ from instar.sources.models import Model
 from instar.state import Store
 
 Span = tuple[str, str]
+_FEW = 8
+"""To build so many costs less than to ask which of them have rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,24 @@ class IntervalLog:
         done, whole = log.intervals(self.env, model.table), log.whole(self.env, model.table)
         return pending(span, granularity, done, whole)
 
+    def filled(
+        self, model: Model, sql: str, live: Table, wish: Sequence[Interval]
+    ) -> Sequence[Interval]:
+        """Those in which there are rows, or were: nothing comes into the others, and nothing goes."""
+        if len(wish) <= _FEW:
+            return wish
+        assert model.incremental is not None
+        column, granularity = model.incremental.event_time_column, model.incremental.granularity
+        starts = self.builder.event_starts(sql, live, str(column), granularity)
+        return [interval for interval in wish if interval.start in starts]
+
     def nothing(self, model: Model) -> bool:
         """No interval of the model is known to be done."""
         log = self.store.models
         return not log.intervals(self.env, model.table) and log.whole(self.env, model.table) is None
 
-    def done(self, model: Model, interval: Interval, span: Span) -> None:
-        done = as_done([interval], span[1])
+    def done(self, model: Model, intervals: Sequence[Interval], span: Span) -> None:
+        done = as_done(intervals, span[1])
         self.store.models.intervals_done(self.env, model.table, done, self.run)
 
     def whole(self, model: Model, sql: str) -> None:

@@ -142,7 +142,24 @@ def covered(span: tuple[str, str], granularity: str) -> tuple[Whole, Done]:
     return Whole(granularity, start, middle), Done(middle, stop, closed=False)
 
 
-def as_done(intervals: list[Interval], last: str) -> list[Done]:
+def as_done(intervals: Iterable[Interval], last: str) -> list[Done]:
     """`last` is the newest event time that was seen: what ends before it is closed."""
     newest = parse_time(last, "the event time")
     return [Done(i.start, i.stop, datetime.fromisoformat(i.stop) <= newest) for i in intervals]
+
+
+def counted(first: str, last: str, granularity: str) -> int:
+    """How many intervals there are from the one that holds `first` to the one that holds `last`."""
+    start, end = (floor(parse_time(t, "the event time"), granularity) for t in (first, last))
+    match granularity:
+        case "month":
+            return (end.year - start.year) * 12 + end.month - start.month + 1
+        case "year":
+            return end.year - start.year + 1
+        case _:
+            return (end - start) // _DELTAS[granularity] + 1
+
+
+def beginning(moment: str, granularity: str) -> str:
+    """The start of the interval that holds a moment, as text."""
+    return floor(parse_time(moment, "the event time"), granularity).isoformat(sep=" ")

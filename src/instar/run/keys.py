@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from instar.run.building import FAR
 from instar.sources.models import Model
+
+SHOWN = 5
+"""So many keys are named as examples."""
+_LONG = 40
 
 
 def null_keys(model: Model) -> Iterator[tuple[str, str]]:
@@ -27,3 +31,25 @@ def twice(model: Model) -> str:
         return ""
     told = ", ".join(model.incremental.unique_key)
     return f"the unique key ({told}) of {model.table} stands twice in the new rows"
+
+
+def in_rows(message: str, rows: int, keys: Sequence[Sequence[object]]) -> str:
+    """What is wrong, in how many rows, and which. A key that is nothing but NULL tells nobody more."""
+    return f"{message}: {rows:,} of them{_examples([k for k in keys if any(v is not None for v in k)])}"
+
+
+def in_keys(message: str, doubled: int, rows: int, keys: Sequence[Sequence[object]]) -> str:
+    """Which keys stand twice, how many there are, and in how many rows."""
+    word = "key" if doubled == 1 else "keys"
+    return f"{message}: {doubled:,} {word} in {rows:,} rows{_examples(keys)}"
+
+
+def _examples(keys: Sequence[Sequence[object]]) -> str:
+    told = [", ".join(map(_value, key)) for key in keys[:SHOWN]]
+    shown = [f"({text})" if len(key) > 1 else text for text, key in zip(told, keys, strict=False)]
+    return f", such as {', '.join(shown)}" if shown else ""
+
+
+def _value(value: object) -> str:
+    text = "NULL" if value is None else " ".join(str(value).split())
+    return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"

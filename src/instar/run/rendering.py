@@ -1,18 +1,17 @@
-"""A model's query as the engine gets it: its own text, with every table under its full name."""
+"""A query as the engine gets it: its own text, with every table under its full name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from instar.sources.models import Model, Target
+from instar.sources.models import Target
 from instar.sources.models_sql import Read
 
 Place = Callable[[Read, Target], str]
 
 
-def rendered(model: Model, targets: Sequence[tuple[Read, Target]], place: Place) -> str:
+def rendered(text: str, targets: Sequence[tuple[Read, Target]], place: Place) -> str:
     """Only the names of tables change, so the engine reads what the author wrote, line by line."""
-    text = model.body
     for read, target in sorted(targets, key=lambda item: -item[0].start):
         name = place(read, target)
         lines = text.count("\n", read.start, read.end)

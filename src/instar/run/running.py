@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,28 +14,25 @@ from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Table, TableName
 from instar.errors import EngineError, InstarError, Interrupted, StateError
 from instar.run.building import ADOPTS, Builder, Interval, Order
+from instar.run.deciding import IN_PART, UNCHANGED, Decisions, timed
 from instar.run.inputs import Inputs, digest
 from instar.run.interval_log import IntervalLog
+from instar.run.options import (
+    AS_ITS_QUERY,
+    BEHIND,
+    BUILT,
+    CREATED,
+    DONE_BEFORE,
+    FAILED,
+    SKIPPED,
+    RunOptions,
+    behind_text,
+    rows_told,
+)
 from instar.sources.models import Model, Models
 from instar.state import Store
 from instar.state.models import Build, ModelResult
 from instar.state.store import new_run
-
-BUILT, SKIPPED, FAILED, BEHIND, CREATED = "built", "skipped", "failed", "behind", "created"
-GOOD = frozenset((BUILT, SKIPPED, CREATED))
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What `instar run` was asked for; kept with the run so that it can be resumed."""
-
-    select: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    full_refresh: bool = False
-    start: str | None = None
-    end: str | None = None
-    threads: int | None = None
-    fail_fast: bool = False
 
 
 @dataclass(slots=True)
@@ -59,41 +57,68 @@ class ModelRunner:
     _builds: dict[TableName, Build] = field(default_factory=dict)
     _inputs: Inputs = field(init=False)
     _log: IntervalLog = field(init=False)
+    _decisions: Decisions = field(init=False)
     _count: int = 0
+    _running: list[str] = field(default_factory=list)
+    _saying: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         known = self.store.models.builds(self.env)
         self._builds.update({t: b for t, b in known.items() if b.fingerprint})
         self._inputs = Inputs(self.models, self.marks, self.builder, self._builds)
         self._log = IntervalLog(self.builder, self.store, self.env, self.run)
+        self._decisions = Decisions(
+            self.options, self.marks, self.builder, self._builds, self._inputs, self._log
+        )
 
     def work(self, name: str) -> ModelResult:
         """Evolve and build one model. What it fails by is in the result, not raised: others go on."""
         model = self.models.models[name]
         if name in self.done:
-            return ModelResult(model.table, SKIPPED, reason="done before the interruption")
-        self._count += 1
-        self.progress(f"building {model.table}", self._count, len(self.plans))
+            return ModelResult(model.table, SKIPPED, reason=DONE_BEFORE)
+        self._say_running(name)
         began = time.monotonic()
         try:
             found = self._work(model)
         except (Interrupted, StateError):
             raise
         except InstarError as error:
-            found = ModelResult(model.table, FAILED, error=_failure(error, model))
+            found = ModelResult(model.table, FAILED, error=self._failure(error, model))
         seconds = time.monotonic() - began
         result = ModelResult(
             found.table, found.status, found.rows, seconds, found.reason, found.error, self.run
         )
         self.store.models.result(self.env, self.run, result)
         self.failpoint("model:logged")
+        self._say_running(name, over=True)
         self.note(told(result))
         return result
 
+    def _say_running(self, name: str, *, over: bool = False) -> None:
+        """Which models are being built now, and how many are done."""
+        with self._saying:
+            if over:
+                self._running.remove(name)
+                self._count += 1
+            else:
+                self._running.append(name)
+            if self._running:
+                names = ", ".join(str(self.models.models[n].table) for n in self._running)
+                self.progress(f"building {names}", self._count, len(self.plans))
+
+    def _failure(self, error: InstarError, model: Model) -> str:
+        """Of a broken key the rows are looked at once more: the guard itself only refuses them."""
+        words = ""
+        if error.code == "E430":
+            with contextlib.suppress(EngineError):
+                words = self.builder.key_problem(model, self.queries[model.name])
+        return _failure(error, words or error.message, model)
+
     def behind(self, name: str, failed: list[str]) -> ModelResult:
         model = self.models.models[name]
-        why = f"behind {', '.join(failed)}" if failed else "not begun: another model failed"
-        result = ModelResult(model.table, BEHIND, reason=why)
+        if name in self.done:
+            return ModelResult(model.table, SKIPPED, reason=DONE_BEFORE)
+        result = ModelResult(model.table, BEHIND, reason=behind_text(failed))
         self.store.models.result(self.env, self.run, result)
         return result
 
@@ -115,8 +140,10 @@ class ModelRunner:
                     run=self.run,
                     command="instar run",
                 )
+            for text in report.notes:
+                self.note(f"{model.table}: {text}")
             if report.result is not Result.APPLIED:
-                text = _failure(report.error, model) if report.error else "failed"
+                text = self._failure(report.error, model) if report.error else "failed"
                 return ModelResult(model.table, FAILED, error=text)
         if adopting:
             self._claim(model, plan)
@@ -133,7 +160,7 @@ class ModelRunner:
 
     def _view(self, model: Model, plan: TablePlan) -> ModelResult:
         if not plan.steps:
-            return ModelResult(model.table, SKIPPED, reason="the view is as its query says")
+            return ModelResult(model.table, SKIPPED, reason=AS_ITS_QUERY)
         mark = self.marks[model.name]
         self._built(model, Build(mark, {}, mark))
         return ModelResult(model.table, CREATED)
@@ -142,24 +169,18 @@ class ModelRunner:
         inputs = self._inputs.of(model)
         known = self._builds.get(model.table)
         refreshed = any(step.rung is Rung.REFRESH for step in plan.steps)
-        reason = None if plan.steps else self._unchanged(model, known, inputs)
-        if reason is not None:
-            return ModelResult(model.table, SKIPPED, reason=reason)
+        if self._decisions.cause(model, plan, inputs) is None:
+            return ModelResult(model.table, SKIPPED, reason=UNCHANGED)
         if refreshed:
             rows = self.builder.rows(model.table, model.format)
             self._log.whole(model, self.queries[model.name])
         else:
             rows = self._build(model, plan, inputs)
-        part = self._in_part(model) and not refreshed
+        part = self._decisions.in_part(model) and not refreshed
         self._built(model, self._remembered(model, known, inputs, in_part=part))
         self.failpoint("model:built")
         reason = "" if refreshed else self._left_as_it_was(model, known)
         return ModelResult(model.table, BUILT, rows, reason=reason)
-
-    def _in_part(self, model: Model) -> bool:
-        """Only the intervals that were named are built: what is new elsewhere still waits."""
-        timed = model.incremental is not None and model.incremental.event_time_column
-        return bool(timed and self.options.start and not self.options.full_refresh)
 
     def _remembered(
         self, model: Model, known: Build | None, inputs: Mapping[str, str | None], *, in_part: bool
@@ -170,34 +191,25 @@ class ModelRunner:
         if in_part:
             if known is not None:
                 return Build(known.fingerprint, known.inputs, build)
-            return Build(mark, {"--start": self.run}, build)
+            return Build(mark, {IN_PART: self.run}, build)
         told = {k: v for k, v in inputs.items() if v is not None}
         return Build(mark, told if len(told) == len(inputs) else {}, build)
 
     def _left_as_it_was(self, model: Model, known: Build | None) -> str:
         """What a person must know whose query changed: intervals that are done are not built again."""
-        timed = model.incremental is not None and model.incremental.event_time_column
         ranged = self.options.start or self.options.full_refresh
-        if not timed or ranged or known is None or known.fingerprint == self.marks[model.name]:
+        if (
+            not timed(model)
+            or ranged
+            or known is None
+            or known.fingerprint == self.marks[model.name]
+        ):
             return ""
         return "its query changed; intervals done before keep their rows (--full-refresh, --start)"
 
     def _built(self, model: Model, build: Build) -> None:
         self._builds[model.table] = build
         self.store.models.built(self.env, model.table, build)
-
-    def _unchanged(
-        self, model: Model, known: Build | None, inputs: Mapping[str, str | None]
-    ) -> str | None:
-        """Why a model need not be built, if so."""
-        ranged = self.options.start or self.options.end
-        if self.options.full_refresh or ranged or known is None:
-            return None
-        if known.fingerprint != self.marks[model.name] or dict(known.inputs) != dict(inputs):
-            return None
-        if self._inputs.restless(model):
-            return None
-        return "neither its query nor its inputs changed"
 
     # --- the ways to build ---
 
@@ -212,13 +224,10 @@ class ModelRunner:
 
     def _build(self, model: Model, plan: TablePlan, inputs: Mapping[str, str | None]) -> int:
         live = self._live(model, plan)
-        whole = model.incremental is None or self.options.full_refresh
-        if not whole and self.builder.rows(model.table, model.format) == 0:
-            whole = not self.options.start
+        empty = self._decisions.empty(model)
+        if empty:
             self._log.forget(model)
-        elif not whole and self._first_was_cut_off(model):
-            whole = not self.options.start
-        if whole:
+        if self._decisions.whole(model, empty=empty):
             rows = self._order(model, live, inputs, whole=True)
             self._log.whole(model, self.queries[model.name])
             return rows
@@ -226,11 +235,6 @@ class ModelRunner:
         if model.incremental.event_time_column is None:
             return self._order(model, live, inputs, whole=False)
         return self._intervals(model, live, inputs)
-
-    def _first_was_cut_off(self, model: Model) -> bool:
-        """There are rows by event time, and nothing of them was written down: all are built once more."""
-        timed = model.incremental is not None and model.incremental.event_time_column
-        return bool(timed) and model.table not in self._builds and self._log.nothing(model)
 
     def _order(
         self,
@@ -254,16 +258,20 @@ class ModelRunner:
         if span is None:
             return 0
         rows = 0
-        for interval in self._log.wish(model, span, self.options.start, self.options.end):
+        wish = self._log.wish(model, span, self.options.start, self.options.end)
+        filled = self._log.filled(model, self.queries[model.name], live, wish)
+        empty = sorted(set(wish) - set(filled), key=lambda i: i.start)
+        self._log.done(model, empty, span)
+        for interval in filled:
             rows += self._order(model, live, inputs, whole=False, interval=interval)
             self.failpoint("interval:built")
-            self._log.done(model, interval, span)
+            self._log.done(model, [interval], span)
             self.failpoint("interval:marked")
         return rows
 
 
 def told(result: ModelResult) -> str:
-    """One line about one model: rows, seconds, rate, or why not."""
+    """One line about one model: rows, seconds, rate, or why not. What it failed by is in the report."""
     if result.status == BUILT:
         rate = (
             f", {result.rows / result.seconds:,.0f} rows/s"
@@ -271,19 +279,18 @@ def told(result: ModelResult) -> str:
             else ""
         )
         more = f" ({result.reason})" if result.reason else ""
-        return f"{result.table}: {result.rows or 0:,} rows in {result.seconds:.2f}s{rate}{more}"
-    more = result.reason or (result.error or "").partition("\n")[0]
-    return f"{result.table}: {result.status}{f' ({more})' if more else ''}"
+        return f"{result.table}: {rows_told(result.rows or 0)} in {result.seconds:.2f}s{rate}{more}"
+    return f"{result.table}: {result.status}{f' ({result.reason})' if result.reason else ''}"
 
 
-def _failure(error: InstarError, model: Model) -> str:
+def _failure(error: InstarError, message: str, model: Model) -> str:
     """Code and words; a key that breaks shows the line that names it."""
     where = error.where
     if error.code == "E430":
         ways = ("unique_key", "partition_column", "event_time_column")
         places = [model.places.get(f"incremental.{way}") for way in ways]
         where = next((place for place in places if place is not None), where)
-    lines = [f"{error.code}: {error.message}"]
+    lines = [f"{error.code}: {message}"]
     if where is not None:
         lines.append(f"--> {where}")
         lines += [f"{where.line} │ {where.text}"] if where.text is not None else []

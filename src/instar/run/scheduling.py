@@ -26,12 +26,33 @@ def in_order(
     `cancel` is called when the work is broken off, before what still runs is waited for.
     """
     results: dict[str, T] = {}
-    if threads <= 1:
-        for name in order:
-            bad = _bad(name, parents, results, good)
-            stopped = bool(bad) or (stop_early and _failed(results, good))
-            results[name] = behind(name, bad) if stopped else work(name)
-        return results
+
+    def hindered(name: str) -> bool:
+        """Whether a failure forbids to begin it; its result then says so."""
+        bad = [p for p in parents.get(name, ()) if p in results and not good(results[p])]
+        if not bad and not (stop_early and not all(map(good, results.values()))):
+            return False
+        results[name] = behind(name, bad)
+        return True
+
+    if threads > 1:
+        _at_once(order, parents, work, hindered, results, threads, cancel)
+        return {name: results[name] for name in order}
+    for name in order:
+        if not hindered(name):
+            results[name] = work(name)
+    return results
+
+
+def _at_once(
+    order: Sequence[str],
+    parents: Mapping[str, Sequence[str]],
+    work: Callable[[str], T],
+    hindered: Callable[[str], bool],
+    results: dict[str, T],
+    threads: int,
+    cancel: Callable[[], None],
+) -> None:
     left = list(order)
     running: dict[Future[T], str] = {}
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="instar") as pool:
@@ -40,32 +61,15 @@ def in_order(
                 for name in list(left):
                     if any(p in left or p in running.values() for p in parents.get(name, ())):
                         continue
-                    bad = _bad(name, parents, results, good)
-                    if bad or (stop_early and _failed(results, good)):
-                        results[name] = behind(name, bad)
+                    if hindered(name):
                         left.remove(name)
                     elif len(running) < threads:
                         running[pool.submit(work, name)] = name
                         left.remove(name)
-                if not running:
-                    continue
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    results[running.pop(future)] = future.result()
+                if running:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        results[running.pop(future)] = future.result()
         except BaseException:
             cancel()
             raise
-    return {name: results[name] for name in order}
-
-
-def _bad(
-    name: str,
-    parents: Mapping[str, Sequence[str]],
-    results: Mapping[str, T],
-    good: Callable[[T], bool],
-) -> list[str]:
-    return [p for p in parents.get(name, ()) if p in results and not good(results[p])]
-
-
-def _failed(results: Mapping[str, T], good: Callable[[T], bool]) -> bool:
-    return any(not good(result) for result in results.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.expressions import CHANGING, CLOCK
 from instar.backends.spark.schemas import schema_json
 from instar.backends.spark.types import columns_from_json, spark_type
-from instar.backends.spark.views import views_in
+from instar.backends.spark.views import shown_query, views_in
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.guards import MEND_KEY
 from instar.core.plan import Rung, Step
@@ -24,9 +24,11 @@ from instar.run.functions import Functions
 from instar.run.keys import twice
 from instar.run.python_model import call_model
 from instar.run.spark_infer import SparkInferrer
+from instar.run.spark_keys import key_problem
 from instar.run.spark_refresh import broken_rows, refresh_steps, to_table_steps
 from instar.sources.models import Model, Target
 from instar.sources.models_sql import Read
+from instar.sources.models_views import ViewText
 from instar.spark import SparkHandle
 
 _LOOK_BACK = 100
@@ -100,15 +102,16 @@ class SparkBuilder:
         return to_table_steps(model, target, self.place(target.name, model.format), sql)
 
     def to_view_steps(
-        self, model: Model, sql: str, columns: tuple[Column, ...], aside: TableName
+        self, model: Model, sql: str, live: Table, columns: tuple[Column, ...], aside: TableName
     ) -> tuple[Step, ...]:
         """Spark cannot rename a table and create a view in one step."""
-        del model, sql, columns, aside
+        del model, sql, live, columns, aside
         return ()
 
-    def aside_sql(self, name: TableName, aside: TableName) -> None:
+    def aside_sql(self, live: Table, aside: TableName) -> tuple[str, ...]:
         """No statement of Spark shares a transaction; Delta and Iceberg keep the old version themselves."""
-        del name, aside
+        del live, aside
+        return ()
 
     def cannot_refresh(self, model: Model, target: Table) -> str:
         if model.python:
@@ -165,16 +168,23 @@ class SparkBuilder:
         """The rows to write, with the table's own columns and types, by name at every depth."""
         from pyspark.sql.types import StructType
 
-        session = self._handle.session
         with self._handle.errors():
-            if order.model.python:
-                places = {r.name: partial(session.table, p) for r, p in self._reads(order.model)}
-                frame = call_model(order.model, session, places)
-            else:
-                frame = session.sql(order.sql)
+            frame = self._source(order.model, order.sql)
             if order.interval is not None:
                 frame = frame.where(_between(order))
             return frame.to(StructType.fromJson(schema_json(order.live.columns)))
+
+    def _source(self, model: Model, sql: str) -> Any:
+        """What the model itself gives."""
+        session = self._handle.session
+        if not model.python:
+            return session.sql(sql)
+        places = {r.name: partial(session.table, p) for r, p in self._reads(model)}
+        return call_model(model, session, places)
+
+    def key_problem(self, model: Model, sql: str) -> str:
+        with self._handle.errors():
+            return key_problem(model, self._source(model, sql))
 
     def _reads(self, model: Model) -> list[tuple[Read, str]]:
         found = []
@@ -214,22 +224,14 @@ class SparkBuilder:
 
     def _by_merge(self, order: Order, rows: Any, place: str, where: str | None) -> None:
         """Iceberg deletes by file: one MERGE that matches nothing takes rows out and puts rows in."""
-        if where is None:
-            from pyspark.sql import functions as f
+        from pyspark.sql import functions as f
 
-            with self._handle.errors():
+        with self._handle.errors():
+            if where is None:
                 rows.writeTo(place).overwrite(f.lit(True))
-            return
-        columns = [quote_backtick(c.name) for c in order.live.columns]
-        self._with_view(
-            rows,
-            lambda view: (
-                f"MERGE INTO {place} AS t USING {view} AS s ON FALSE"
-                f" WHEN NOT MATCHED THEN INSERT ({', '.join(columns)})"
-                f" VALUES ({', '.join(f's.{c}' for c in columns)})"
-                f" WHEN NOT MATCHED BY SOURCE AND {where} THEN DELETE"
-            ),
-        )
+                return
+            merge = rows.mergeInto(place, f.lit(False)).whenNotMatched().insertAll()
+            merge.whenNotMatchedBySource(f.expr(where)).delete().merge()
 
     def _parquet(self, order: Order, rows: Any, place: str, where: str | None) -> None:
         incremental = order.model.incremental
@@ -254,35 +256,19 @@ class SparkBuilder:
                 f"Parquet cannot merge into {order.live.name}",
                 hint="Use partition_column, or the format delta or iceberg.",
             )
-        keys = {k.casefold() for k in order.model.incremental.unique_key}
+        from pyspark.sql import functions as f
+
+        keys = [quote_backtick(k) for k in order.model.incremental.unique_key]
+        fold = {k.casefold() for k in keys}
         columns = [quote_backtick(c.name) for c in order.live.columns]
-        rest = [quote_backtick(c.name) for c in order.live.columns if c.name.casefold() not in keys]
-        on = " AND ".join(
-            f"t.{quote_backtick(k)} = s.{quote_backtick(k)}"
-            for k in order.model.incremental.unique_key
-        )
-        update = ", ".join(f"t.{c} = s.{c}" for c in rest)
-        matched = f" WHEN MATCHED THEN UPDATE SET {update}" if update else ""
-        self._with_view(
-            rows,
-            lambda view: (
-                f"MERGE INTO {place} AS t USING {view} AS s ON {on}{matched}"
-                f" WHEN NOT MATCHED THEN INSERT ({', '.join(columns)})"
-                f" VALUES ({', '.join(f's.{c}' for c in columns)})"
-            ),
-        )
-
-    def _with_view(self, rows: Any, statement: Any) -> None:
-        import uuid
-
-        view = f"instar_batch_{uuid.uuid4().hex[:12]}"
+        update = {c: f.expr(f"s.{c}") for c in columns if c.casefold() not in fold}
         with self._handle.errors():
-            rows.createOrReplaceTempView(view)
-        try:
-            self._handle.run(statement(quote_backtick(view)))
-        finally:
-            with self._handle.errors():
-                self._handle.session.catalog.dropTempView(view)
+            # Not MERGE over a temporary view: Spark 4.1 cannot plan one that reads an Iceberg table.
+            on = f.expr(" AND ".join(f"{place}.{k} = s.{k}" for k in keys))
+            merge = rows.alias("s").mergeInto(place, on)
+            if update:
+                merge = merge.whenMatched().update(update)
+            merge.whenNotMatched().insertAll().merge()
 
     def _condition(self, order: Order, rows: Any) -> str:
         if order.interval is not None:
@@ -306,6 +292,13 @@ class SparkBuilder:
         text = f"SELECT {ends}, count(*) - count({at}) n FROM (\n{sql}\n)"
         row = self._handle.run(text)[0]
         return Events(row["a"], row["b"], int(row["n"]))
+
+    def event_starts(self, sql: str, live: Table, column: str, granularity: str) -> set[str]:
+        at = f"CAST({quote_backtick(column)} AS TIMESTAMP_NTZ)"
+        start = f"CAST(date_trunc({literal_spark(granularity)}, {at}) AS STRING) AS a"
+        sides = (f"(\n{sql}\n)", self.place(live.name, self.formats.get(live.name, "")))
+        asked = " UNION ".join(f"SELECT {start} FROM {side}" for side in sides)
+        return {str(row["a"]) for row in self._handle.run(asked)}
 
     def functions(self) -> Functions:
         return Functions("spark", _MOVING)
@@ -341,9 +334,15 @@ class SparkBuilder:
         """A Delta commit keeps its own mark; nothing else is left behind."""
         del run
 
-    def views(self, schema: str) -> Mapping[TableName, str]:
-        found = views_in(self._handle, self._handle.delta_catalog, schema)
-        return {view.name: view.sql for view in found}
+    def views(self, schema: str, without: Container[TableName]) -> Mapping[TableName, ViewText]:
+        found = views_in(self._handle, self._handle.delta_catalog, schema, without)
+        reads = [(Read((), False, 0, 0), Target(v.name, "outside", v.name.name)) for v in found]
+        live = self.outside(reads)
+        types = {n: {c.name: c.type for c in table.columns} for n, table in live.items()}
+        return {
+            v.name: ViewText(shown_query(v, types.get(v.name, {})), v.namespace or v.name.schema)
+            for v in found
+        }
 
     def interrupt(self) -> None:
         self._handle.interrupt()

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from instar.core.schema import TableName
+from instar.dialects import DIALECTS
 from instar.errors import Location, ProjectError
-from instar.sources.expression import DIALECTS, BadExpression, check_expression
+from instar.expressions import BadExpression, check_expression
 from instar.sources.models_front import Said, project_settings, read_front, split
 from instar.sources.models_python import read_python
 from instar.sources.models_sql import BadQuery, Query, Read, parse_query
@@ -99,19 +100,44 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveView:
+    """A view of the engine that no model makes: its query, and what each of its reads means."""
+
+    table: TableName
+    body: str
+    reads: tuple[tuple[Read, Target], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Models:
-    """All models in graph order; `targets` says what each read of each model means."""
+    """All models in graph order; `targets` says what each read of each model means.
+
+    `views`: those that stand between models, or behind one. Known once the engine has been asked.
+    """
 
     models: Mapping[str, Model]
     targets: Mapping[str, tuple[tuple[Read, Target], ...]]
     order: tuple[str, ...]
+    views: Mapping[TableName, LiveView] = field(default_factory=lambda: MappingProxyType({}))
 
     def upstream(self, name: str) -> tuple[Target, ...]:
         return tuple(dict.fromkeys(t for _, t in self.targets[name]))
 
+    def behind(self, name: str) -> tuple[Target, ...]:
+        """What a model reads; in the place of a live view, what that reads."""
+        found: dict[Target, None] = {}
+        open_ = list(self.upstream(name))
+        for target in open_:
+            view = self.views.get(target.table)
+            if view is None:
+                found[target] = None
+            else:
+                open_ += [t for _, t in view.reads if t not in open_]
+        return tuple(found)
+
     def parents(self, name: str) -> tuple[str, ...]:
-        """The models that a model reads."""
-        return tuple(t.name for t in self.upstream(name) if t.kind == "model")
+        """The models that a model reads, itself or through live views."""
+        return tuple(t.name for t in self.behind(name) if t.kind == "model")
 
 
 EMPTY = Models(MappingProxyType({}), MappingProxyType({}), ())

@@ -28,6 +28,7 @@ from instar.errors import Blocked, UsageError
 
 if TYPE_CHECKING:
     from instar.app import Project
+    from instar.app.project import ApplyReport
     from instar.apply import TableReport
 
 What = Annotated[
@@ -90,19 +91,26 @@ def apply(
         if format is DataFormat.TEXT:
             screen.document(plan_text(found, screen.out, verbose=screen.verbose, advice=False))
         _refuse_blocked(found, (*resumed, *mended))
-        report = work.apply(
-            found,
-            confirmer(screen, yes=yes, before=watcher.pause),
-            write_manifests=write_manifests,
-        )
-    seconds = time.monotonic() - began
+        ask = confirmer(screen, yes=yes, before=watcher.pause)
+        report = work.apply(found, ask, write_manifests=write_manifests)
     tables = (*resumed, *mended, *report.tables)
+    _tell(screen, format, found, report, tables, time.monotonic() - began)
+    raise typer.Exit(_exit_code(tables))
+
+
+def _tell(
+    screen: Screen,
+    format: DataFormat,
+    found: Plan,
+    report: ApplyReport,
+    tables: Sequence[TableReport],
+    seconds: float,
+) -> None:
     if format is DataFormat.JSON:
         screen.json(apply_document(found, report, tables, seconds))
     else:
         screen.document(render(apply_lines(found, report, tables, seconds), screen.out))
     screen.event("change_summary", **summary(found), applied=sum(t.ok for t in tables))
-    raise typer.Exit(_exit_code(tables))
 
 
 def _ordered(what: tuple[str, ...], env: str | None, policy: Policy) -> _Order:

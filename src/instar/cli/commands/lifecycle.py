@@ -129,7 +129,7 @@ def _reverted(done: Reverted) -> list[Line]:
     if not done.report.ok:
         return []
     table = done.copy.table
-    words = f"{table} is as {done.copy.name} was: {done.since.old_rows:,} rows."
+    words = f"{table} is as {done.copy.name} was: {plural(done.since.old_rows, 'row')}."
     return [[("bold", words)], [("dim", "`instar plan` shows the change again.")]]
 
 

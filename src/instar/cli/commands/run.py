@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -9,10 +10,12 @@ import typer
 
 from instar.cli import options as o
 from instar.cli.ask import confirmer
+from instar.cli.forecast import expected_document, forecast_lines
 from instar.cli.lines import Line, render
 from instar.cli.numbers import plural, seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
+from instar.cli.progress import Watcher
 from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.cli.text import plan_text
 from instar.core.document import VERSION, plan_document
@@ -61,7 +64,12 @@ End = Annotated[
     typer.Option("--end", metavar="TIME", rich_help_panel=_SELECTION, help="Where to stop."),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show the plan and the order; touch nothing.")
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Show the plan and the order: what would be built, by which intervals, what is skipped"
+        " and why; touch nothing.",
+    ),
 ]
 Threads = Annotated[
     Optional[int],  # noqa: UP045
@@ -76,7 +84,14 @@ Threads = Annotated[
 FailFast = Annotated[
     bool, typer.Option("--fail-fast", help="Begin nothing more after the first failure.")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on where the last run stopped.")]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on where the last run stopped, with its selection and its range;"
+        " --threads and --fail-fast count anew.",
+    ),
+]
 
 
 def run(
@@ -106,7 +121,7 @@ def run(
 
     A model that fails stops only what is behind it. Exits 1 when any failed, 3 when the plan is blocked.
     """
-    from instar.run.running import RunOptions
+    from instar.run.options import RunOptions
 
     screen = use(Screen(color, quiet, verbose, log_format), format)
     policy = Policy(column_conflict, allow_column_removal, allow_rewrite, allow_full_refresh)
@@ -114,36 +129,46 @@ def run(
         tuple(select or ()), tuple(exclude or ()), full_refresh, start, end, threads, fail_fast
     )
     with opened(project, screen) as (work, watcher):
+        ask = confirmer(screen, yes=yes, before=watcher.pause)
+        show = _shower(screen, watcher, format, dry_run)
+        report = work.run(env, policy, wish, ask, dry_run=dry_run, resume=resume, show=show)
+    _tell(screen, format, report)
+    raise typer.Exit(0 if report.ok else 1)
 
-        def show(found: Plan) -> None:
-            watcher.pause()
-            if format is DataFormat.TEXT and (found.pending or found.blocked or dry_run):
-                screen.document(plan_text(found, screen.out, verbose=screen.verbose, advice=False))
 
-        report = work.run(
-            env,
-            policy,
-            wish,
-            confirmer(screen, yes=yes, before=watcher.pause),
-            dry_run=dry_run,
-            resume=resume,
-            show=show,
-        )
+def _shower(
+    screen: Screen, watcher: Watcher, format: DataFormat, dry_run: bool
+) -> Callable[[Plan], None]:
+    """Prints the plan before it is carried out, where there is anything in it to see."""
+
+    def show(found: Plan) -> None:
+        watcher.pause()
+        if format is DataFormat.TEXT and (found.pending or found.blocked or dry_run):
+            text = plan_text(
+                found, screen.out, verbose=screen.verbose, advice=False, nothing="no table changes"
+            )
+            screen.document(text)
+
+    return show
+
+
+def _tell(screen: Screen, format: DataFormat, report: RunReport) -> None:
     if format is DataFormat.JSON:
         screen.json(run_document(report))
     else:
         screen.document(render(run_lines(report), screen.out))
-    raise typer.Exit(0 if report.ok else 1)
 
 
 def run_lines(report: RunReport) -> list[Line]:
-    """One line a model, and the sum."""
+    """One line a model, and the sum; of a dry run, what would be done."""
     if report.dry:
-        return [[("bold", "Dry run: nothing was touched.")]]
+        return forecast_lines(report.expected)
     lines: list[Line] = []
     for r in report.results:
         mark, style = _STYLES.get(r.status, ("✗", "bold red"))
-        said = f"  {r.status}" + (f"  {r.rows:,} rows" if r.rows is not None else "")
+        # A model that is behind another says so by its reason.
+        said = f"  {r.status}" if r.status != "behind" else ""
+        said += f"  {plural(r.rows, 'row')}" if r.rows is not None else ""
         said += f"  ({seconds_text(r.seconds)})" if r.status in ("built", "created") else ""
         lines.append(
             [(style, f"{mark} "), ("bold", str(r.table)), ("", said), ("dim", f"  {r.reason}")]
@@ -167,7 +192,9 @@ def run_document(report: RunReport) -> dict[str, Any]:
         "run": report.run,
         "dry_run": report.dry,
         "plan": plan_document(report.plan),
-        "models": [
+        "models": [expected_document(e) for e in report.expected]
+        if report.dry
+        else [
             {
                 "table": str(r.table),
                 "status": r.status,

@@ -1,0 +1,66 @@
+"""Why a model cannot be planned: its parents, its query, or what stands in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from instar.app.impact import upstream_changes
+from instar.core.findings import Finding, Severity
+from instar.core.plan import TablePlan
+from instar.core.schema import TableName
+from instar.run.inferring import CannotInfer
+from instar.sources.models import Model, Models
+
+
+def broken_parents(model: Model, broken: Sequence[str]) -> Finding:
+    one = len(broken) == 1
+    return Finding(
+        "F703",
+        Severity.ERROR,
+        f"[{model.table}] cannot be analysed: {', '.join(broken)} {'does' if one else 'do'} not compile.",
+        f"Mend {'that model' if one else 'those models'} first.",
+    )
+
+
+def absent_parents(model: Model, parents: Sequence[str]) -> Finding:
+    names = ", ".join(f"'{p}'" for p in parents)
+    what = f"the model {names}, which is" if len(parents) == 1 else f"the models {names}, which are"
+    return Finding(
+        "F707",
+        Severity.ERROR,
+        f"[{model.table}] reads {what} not there yet.",
+        f"Select them too: --select +{model.name}",
+    )
+
+
+def other_kind(model: Model, kind: str) -> Finding:
+    return Finding(
+        "F106",
+        Severity.ERROR,
+        f"[{model.table}] is {kind} on the engine, but the model is a {model.materialization}.",
+        "Remove what is there (or give the model another name), then plan again.",
+    )
+
+
+def uncompiled(
+    models: Models,
+    plans: Mapping[str, TablePlan],
+    manifests: Mapping[TableName, TablePlan],
+    model: Model,
+    error: CannotInfer,
+) -> Finding:
+    """Why a query no longer compiles: the change upstream that took away what it names."""
+    where = None
+    if error.line is not None and model.file is not None:
+        first = model.file.text[: model.offset].count("\n")
+        where = model.file.location(first + error.line)
+    causes = list(upstream_changes(models, plans, manifests, model, error))
+    because = f" Because {'; '.join(causes)}." if causes else ""
+    return Finding(
+        "F702",
+        Severity.ERROR,
+        f"[{model.table}] does not compile: {error.message.rstrip('.')}.{because}",
+        "Change the query of this model together with what it reads.",
+        (error.column,) if error.column else (),
+        where=where or model.locate(None),
+    )

@@ -1,0 +1,39 @@
+"""Which rows break a model's key on Spark: counted, with examples, once a build was refused for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from instar.backends.sql import quote_backtick
+from instar.run.keys import SHOWN, in_keys, in_rows, twice
+from instar.run.spark_refresh import broken_rows
+from instar.sources.models import Model
+
+_ROWS = "__instar_rows"
+
+
+def key_problem(model: Model, rows: Any) -> str:
+    """What is wrong with the keys of a DataFrame; empty where nothing is."""
+    from pyspark.sql import functions as f
+
+    if model.incremental is None:
+        return ""
+
+    def texts(names: tuple[str, ...]) -> list[Any]:
+        return [f.col(quote_backtick(n)).cast("string") for n in names]
+
+    for condition, message in broken_rows(model):
+        broken = rows.where(condition)
+        if count := int(broken.count()):
+            shown = broken.select(*texts(model.incremental.columns)).distinct().limit(SHOWN)
+            return in_rows(message, count, [tuple(row) for row in shown.collect()])
+    if not (message := twice(model)):
+        return ""
+    unique = model.incremental.unique_key
+    each = rows.groupBy(*(f.col(quote_backtick(k)) for k in unique))
+    doubled = each.agg(f.count(f.lit(1)).alias(_ROWS)).where(f"{_ROWS} > 1")
+    keys, total = doubled.agg(f.count(f.lit(1)), f.sum(_ROWS)).collect()[0]
+    if not keys:
+        return ""
+    shown = doubled.select(*texts(unique)).limit(SHOWN).collect()
+    return in_keys(message, int(keys), int(total), [tuple(row) for row in shown])
