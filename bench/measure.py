@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -71,7 +70,3 @@ def timed(action: Callable[[], object]) -> float:
 def conditions() -> str:
     load = os.getloadavg()[0]
     return f"{os.cpu_count()} cores, load {load:.1f}, Python {sys.version.split()[0]}"
-
-
-def own_peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
