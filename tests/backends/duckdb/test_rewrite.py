@@ -52,7 +52,8 @@ def test_the_old_table_is_kept(world: World, pending: TablePlan) -> None:
     assert step.confirm is not None
     assert "the old one is kept as t__instar_old_1" in step.confirm
     memo = world.run(pending)
-    assert memo == {"kept": "t__instar_old_1", "old_rows": "1000", "new_rows": "1000"}
+    rows = {"old_rows": "1000", "new_rows": "1000", "verified": "1000"}
+    assert memo == {"kept": "t__instar_old_1", **rows}
     assert kept(world) == ["t__instar_old_1"]
     assert world.backend.list_tables("main") == [T]
     assert world.sql("SELECT count(*) FROM t__instar_old_1") == [(1000,)]
