@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $(STAMP)
 
-demo: setup  ## Evolve Delta, Iceberg, Parquet and DuckDB tables on an embedded Spark
+demo: setup  ## Evolve Delta, Iceberg, Parquet, DuckDB and PostgreSQL tables, on an embedded Spark and a real server
 	$(BIN)/python demo/run.py
 
 test: setup  ## Run all tests

@@ -1,4 +1,4 @@
-"""The demo: four tables on four formats grow, one refuses with its rows named, one is rewritten and verified.
+"""The demo: tables on five engines grow, one refuses with its rows named, two are rewritten and verified.
 
 It makes a project in .demo/ and runs the same commands that you would type. The project stays there.
 """
@@ -10,14 +10,19 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import duckdb
+from recreate import recreate
 
+from instar.apply.failpoints import POINT
 from instar.spark import SparkSettings, open_session, stop_server
 
 ROOT = Path(__file__).resolve().parent.parent / ".demo"
 INSTAR = [sys.executable, "-m", "instar.cli.main"]
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 PROJECT = """\
 name: shop
@@ -128,13 +133,22 @@ ROWS = {
 }
 
 
+DUCKDB_ROWS = """\
+INSERT INTO shop.orders VALUES
+  (1, 3, '10115', {'first': 'Ada', 'address': {'city': 'Berlin'}}),
+  (2, 5, 'SW1A', {'first': 'Alan', 'address': NULL}), (3, 7, '75001', NULL)
+"""
+
+
 def say(text: str) -> None:
     print(f"\n\033[1m# {text}\033[0m" if sys.stdout.isatty() else f"\n# {text}", flush=True)
 
 
-def instar(*words: str, expect: int = 0) -> None:
-    print(f"$ instar {' '.join(words)}", flush=True)
-    done = subprocess.run([*INSTAR, *words], cwd=ROOT, env=dict(os.environ))
+def instar(*words: str, expect: int = 0, environment: Mapping[str, str] = NOTHING) -> None:
+    failpoint = environment.get(POINT)
+    crash = f"{POINT}='{failpoint}' " if failpoint else ""
+    print(f"$ {crash}instar {' '.join(words)}", flush=True)
+    done = subprocess.run([*INSTAR, *words], cwd=ROOT, env={**os.environ, **environment})
     if done.returncode != expect:
         raise SystemExit(f"instar ended with {done.returncode}, expected {expect}")
 
@@ -200,15 +214,19 @@ def main() -> None:
     query("SELECT id, zip, status FROM spark_catalog.shop.orders ORDER BY id")
     instar("plan")
 
-    say("5. The same manifests on DuckDB, and what Instar remembers")
-    instar("apply", "--env", "quick")
-    instar("history")
+    say(
+        "5. The same manifests on DuckDB: the same changes by other means, and what Instar remembers"
+    )
+    write({"orders": BEFORE["orders"]})
+    instar("apply", "orders", "--env", "quick")
+    ask_duckdb(DUCKDB_ROWS)
+    write({"orders": mended})
+    instar("apply", "orders", "--env", "quick", "--allow-rewrite", "--yes")
+    ask_duckdb("FROM shop.orders ORDER BY id")
+    instar("history", "--env", "quick")
 
     say("6. Models over the same tables: one query renames a column, and the next layer follows")
-    ask_duckdb(
-        "INSERT INTO shop.orders (id, quantity, zip, status) VALUES (1, 3, 10115, 'open'),"
-        " (2, 5, NULL, 'open'), (3, 7, 75001, 'paid')"
-    )
+    ask_duckdb("UPDATE shop.orders SET status = 'paid' WHERE id = 3")
     write_models(MODELS)
     instar("run", "--env", "quick")
     write_models(CHANGED)
@@ -216,14 +234,20 @@ def main() -> None:
     ask_duckdb("FROM shop.lines ORDER BY id", "FROM shop.by_status ORDER BY status")
     instar("lineage", "by_status.units", "--env", "quick")
 
+    say(
+        "7. PostgreSQL: a new key and a number out of text. Killed on the way, finished, put back, forward"
+    )
+    recreate(ROOT, instar)
+
     stop_server(ROOT / ".instar")
     seconds = time.perf_counter() - started
     say(f"Done in {seconds:.0f} s.")
     print(
         "You saw: a rename inside a struct that kept its values, widening without touching a file,\n"
         "a NOT NULL column with a fill, a plan blocked by named rows, a rewrite with verification,\n"
-        "an empty plan after each apply, and models whose tables followed their queries. The project is in\n"
-        ".demo/: change tables/*.yml or models/*.sql and try `cd .demo && ../.venv/bin/instar plan`."
+        "an empty plan after each apply, models whose tables followed their queries, and a recreation that\n"
+        "survived its own death and could be taken back. The project is in .demo/: change tables/*.yml or\n"
+        "models/*.sql and try `cd .demo && ../.venv/bin/instar plan`."
     )
 
 
