@@ -196,7 +196,7 @@ FINDINGS: dict[str, CodeDoc] = {
         "Something with rows (or a view) stands under the name of a model, and the state store does not"
         " know that Instar made it for one: somebody else's, or the state store was lost.",
         "Give the model another name, or bring the state store back. --allow-full-refresh adopts it: a"
-        " table is computed from the query, and on DuckDB the old one is kept as name__instar_old_1.",
+        " table is computed from the query, and on DuckDB the old one is kept as name__instar_old_<n>.",
     ),
     "F707": CodeDoc(
         "A model reads one that is not there yet",

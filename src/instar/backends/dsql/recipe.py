@@ -87,7 +87,7 @@ def recreate_step(job: Job, known: Mapping[str, Type]) -> Step:
     """One resumable step: copy beside the table, verify, swap by two renames."""
     recipe = DsqlMaker(job, known).recipe()
     name = job.target.name
-    aside = f"{name.name}{OLD}1"
+    aside = fitted(name.name, f"{OLD}<n>")
     words = (
         f"copies every row of {name} into a new table and swaps it in by two renames; the old one is"
         f" kept as {aside}. WRITERS MUST STOP: what they write meanwhile is not taken over, and the"

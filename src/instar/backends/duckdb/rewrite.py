@@ -68,7 +68,7 @@ def rewrite_step(job: Job) -> Step:
     """One step: everything or nothing."""
     recipe = _recipe(job)
     name = job.target.name
-    aside = f"{name.name}{OLD}1"
+    aside = f"{name.name}{OLD}<n>"
     sql = _script(recipe, name, f"{name.name}{NEW}", aside, GUARD)
     return swap_step(job, "rewrite", "", sql, copied(name, aside), {"recipe": recipe.dump()})
 

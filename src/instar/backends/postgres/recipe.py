@@ -117,7 +117,7 @@ def _tuples(items: list[Any]) -> tuple[Any, ...]:
 def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
     """One resumable step: copy beside the table, catch up with writers, verify, swap."""
     recipe = Maker(job, known).recipe()
-    aside = f"{job.target.name.name}{OLD}1"
+    aside = fitted(job.target.name.name, f"{OLD}<n>")
     words = copied(job.target.name, aside)
     how = "writers go on; cut-over: ACCESS EXCLUSIVE for a moment"
     if not recipe.key:
