@@ -46,6 +46,7 @@ fuzz: setup  ## Property tests with many more examples
 
 docs: setup  ## Generate the reference pages and the capability matrix from the code and the engines
 	$(BIN)/python -m instar.cli.reference
+	$(BIN)/python -m tests.lifecycle.page
 	$(BIN)/python -m tests.matrix
 
 clean:  ## Remove what the targets made
