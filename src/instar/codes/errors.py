@@ -135,6 +135,12 @@ ERRORS: dict[str, CodeDoc] = {
         "No connection could be made with the options of the environment.",
         "Look at account, user, role and warehouse, and where the secret comes from.",
     ),
+    "E242": CodeDoc(
+        "The old table has rows that the new one lacks",
+        "On Snowflake a table is copied, then swapped. Somebody wrote between the two, or changed the new"
+        " table since. The old rows are kept in name__swap, and nothing is dropped.",
+        "Stop the writers, bring over what is missing from name__swap, then run `instar apply` again.",
+    ),
     "E250": CodeDoc(
         "A table is in the way",
         "A rewrite builds its copy under a name of its own, and somebody else's table has it.",

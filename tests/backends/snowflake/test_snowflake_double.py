@@ -15,6 +15,7 @@ from instar.core.planner import draft, finish
 from instar.core.policy import ColumnConflict, Policy
 from instar.core.schema import Hint, Table, TableName, Wanted
 from instar.core.types import Column, Decimal, Integer, String
+from instar.errors import VerificationFailed
 
 NAME = TableName("S1", "ORDERS")
 ORDERS = Table(
@@ -98,3 +99,26 @@ def test_dropping_asks_and_not_null_is_proven(connection: Any) -> None:
     assert [step.destructive for step in plan.steps] == [True]
     assert plan.steps[0].confirm is not None
     apply(backend, plan)
+
+
+def test_old_rows_are_dropped_only_when_the_table_has_them_all(connection: Any) -> None:
+    """The double knows no SWAP WITH: both tables are made as they are after it."""
+    backend = SnowflakeBackend(connection)
+    apply(backend, planned(backend, Wanted(ORDERS)))
+    turned = replace(ORDERS, columns=(ORDERS.columns[0], ORDERS.columns[2], ORDERS.columns[1]))
+    plan = planned(backend, Wanted(turned), Policy(ColumnConflict.REORDER, allow_rewrite=True))
+    drop = plan.steps[-1]
+    aside = '"S1"."ORDERS__swap"'
+    execute = connection.cursor().execute
+    execute(f"CREATE TABLE {aside} AS SELECT * FROM S1.ORDERS")
+    execute(f"INSERT INTO {aside} VALUES (1, 'a', 1.5), (2, 'late', NULL)")
+    execute("INSERT INTO S1.ORDERS VALUES (1, 'a', 1.5)")
+    context = RunContext({}, lambda *_: None, lambda _: None)
+    with pytest.raises(VerificationFailed, match="1 rows of the old table"):
+        backend.run(drop, context)
+    assert len(execute(f"SELECT * FROM {aside}").fetchall()) == 2
+
+    execute("INSERT INTO S1.ORDERS VALUES (2, 'late', NULL)")
+    for _ in range(2):  # a run that was cut off drops it again
+        backend.run(drop, context)
+    assert TableName("S1", "ORDERS__swap") not in backend.list_tables("S1")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from instar.backends.base import Backend, NotATable, RunContext
-from instar.backends.snowflake.render import SnowflakeValues
+from instar.backends.snowflake.render import ASIDE, MISSING, SnowflakeValues
 from instar.backends.snowflake.rules import SnowflakeRules, kept_name
 from instar.backends.snowflake.types import reported_type
 from instar.backends.sql import literal, qualified, quote_double
@@ -18,7 +18,7 @@ from instar.core.findings import Witness
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
-from instar.errors import EngineError
+from instar.errors import EngineError, VerificationFailed
 
 Row = Mapping[str, Any]
 
@@ -110,10 +110,25 @@ class SnowflakeBackend(Backend):
         return ProofResult(proof, count, _witnesses(shown))
 
     def run(self, step: Step, context: RunContext) -> None:
+        if MISSING in step.data:
+            self._nothing_missing(step)
         for number, sql in enumerate(step.sql, 1):
             context.failpoint(f"{step.kind}:statement:{number}:before")
             self._rows(sql)
             context.failpoint(f"{step.kind}:statement:{number}:after")
+
+    def _nothing_missing(self, step: Step) -> None:
+        """Old rows go only when the table has them all: others may have written before the swap."""
+        aside = TableName(step.after.name.schema, step.data[ASIDE])
+        if aside not in self._schema(aside.schema):
+            return
+        missing = int(self._rows(step.data[MISSING])[0]["N"])
+        if missing:
+            raise VerificationFailed(
+                "E242",
+                f"[{step.after.name}] {missing} rows of the old table, {aside}, are not in the new one",
+                hint="Both are there. Bring over what is missing, then run `instar apply` again.",
+            )
 
     def close(self) -> None:
         self._connection.close()

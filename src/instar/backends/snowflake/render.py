@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import assert_never
 
 from instar.backends.snowflake.types import type_sql
@@ -34,6 +35,9 @@ from instar.core.schema import Table, TableName, Unique
 from instar.core.types import Column, Type, path_text
 
 q = quote_double
+
+ASIDE, MISSING = "aside", "missing"
+"""In the step that drops the old rows: their table, and the question whether the new one lacks any."""
 
 
 class Renderer:
@@ -110,7 +114,14 @@ class Renderer:
         values = ", ".join(ValueWriter(SnowflakeValues()).select_list(job.projection))
         build = f"{_create_head(job.target, aside)} AS\nSELECT {values} FROM {qualified(name)}"
         swap = f"ALTER TABLE {qualified(name)} SWAP WITH {qualified(aside)}"
-        ask = f"{name} is rewritten and swapped; {aside} then holds the old rows and is dropped"
+        ask = (
+            f"{name} is rewritten and swapped; {aside} then holds the old rows, and is dropped when the"
+            " table has them all. Writers must stop: what they write before the swap is not copied"
+        )
+        columns = ", ".join(q(field.column.name) for field in job.projection)
+        missing = (
+            f"SELECT {values} FROM {qualified(aside)} MINUS SELECT {columns} FROM {qualified(name)}"
+        )
         return (
             _step(job.live, 1, "copy", f"build {aside}", (build,), rung=Rung.REWRITE, confirm=ask),
             _step(job.target, 2, "swap", f"swap {name} with {aside}", (swap,), rung=Rung.REWRITE),
@@ -123,6 +134,7 @@ class Renderer:
                 rung=Rung.REWRITE,
                 destructive=True,
                 repeatable=True,
+                data={ASIDE: aside.name, MISSING: f"SELECT COUNT(*) AS N FROM ({missing})"},
             ),
         )
 
@@ -255,6 +267,7 @@ def _step(
     destructive: bool = False,
     confirm: str | None = None,
     repeatable: bool = False,
+    data: Mapping[str, str] = MappingProxyType({}),
 ) -> Step:
     return Step(
         id=f"{after.name}/{number}",
@@ -267,4 +280,5 @@ def _step(
         reversible=not destructive,
         confirm=confirm,
         repeatable=repeatable,
+        data=data,
     )
