@@ -27,6 +27,7 @@ Rows = list[tuple[Any, ...]]
 
 _SCHEMA_IN_URL = re.compile(r"(?<=[?&])schema=([^&]*)&?")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_PORTS = re.compile(r"[0-9,]*")
 _TYPES = {"TEXT": 'TEXT COLLATE "C"', "REAL": "DOUBLE PRECISION", "INTEGER": "BIGINT"}
 _TYPE = re.compile(rf"\b({'|'.join(_TYPES)})\b")
 _ABOUT = "CREATE TABLE about (product TEXT NOT NULL, format INTEGER NOT NULL)"
@@ -37,7 +38,7 @@ _DURABLE = (
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
 _IN_SCHEMA = (
-    "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
+    "SELECT c.relname, has_schema_privilege(n.oid, 'USAGE') FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
     " ON n.oid = c.relnamespace WHERE n.nspname = ?"
 )
 _DEFAULTS = {
@@ -74,9 +75,12 @@ class PostgresDatabase(Database):
     def exists(self) -> bool:
         """Whether the store has been made; an error when something else is there under its name."""
         with self._words():
-            found = {name for (name,) in self._rows(_IN_SCHEMA, [self.schema])}
+            found = dict(self._rows(_IN_SCHEMA, [self.schema]))
             if not found:
                 return False
+            # Without it the server would say that there are no tables.
+            if not all(found.values()):
+                raise self.unusable("the role has no USAGE on the schema", _GRANT)
             about = self._rows("SELECT * FROM about", ()) if "about" in found else []
             if [row[0] for row in about] != [PRODUCT]:
                 raise StateError(
@@ -97,7 +101,7 @@ class PostgresDatabase(Database):
                 raise self.unusable(
                     f"the database has the encoding {encoding}", "Take a database in UTF8."
                 )
-            self._start("READ WRITE", f"SELECT pg_advisory_xact_lock({APPLICATION})")
+            self._start(f"SELECT pg_advisory_xact_lock({APPLICATION})")
             self._inside = True
             try:
                 if not self.exists():
@@ -144,7 +148,7 @@ class PostgresDatabase(Database):
         return self
 
     def _begin(self) -> None:
-        about, now = self._start("READ WRITE", "SELECT product, format FROM about FOR UPDATE", _NOW)
+        about, now = self._start("SELECT product, format FROM about FOR UPDATE", _NOW)
         try:
             if [row[0] for row in about] != [PRODUCT]:
                 raise self.damaged("its table 'about' does not say what it is")
@@ -154,11 +158,11 @@ class PostgresDatabase(Database):
             raise
         self._now = float(now[0][0])
 
-    def _start(self, mode: str, *statements: str) -> list[Rows]:
+    def _start(self, *statements: str) -> list[Rows]:
         """A transaction begins, with what each of the statements answers."""
         wait = round(BUSY_SECONDS * 1000)
         settings = (
-            f"BEGIN ISOLATION LEVEL READ COMMITTED {mode}",
+            "BEGIN ISOLATION LEVEL READ COMMITTED",
             f"SET LOCAL search_path = {self._name}",
             f"SET LOCAL lock_timeout = {wait}",
             # A client that sleeps in the middle must not keep all the others waiting.
@@ -228,7 +232,7 @@ class PostgresDatabase(Database):
         said = redacted(" ".join(str(error).split())[:_SHOWN] or type(error).__name__)
         if state in ("42P01", "42703") or state.startswith("XX"):
             return self.damaged(said)
-        if state in ("42501", "25006"):
+        if state in ("42501", "25006", "3F000"):
             return self.unusable(said, _GRANT)
         if state in ("55P03", "57014", "40P01", "40001"):
             return self.busy()
@@ -261,7 +265,9 @@ def _read(url: str) -> tuple[str, str, str]:
     except (psycopg.Error, UnicodeError):
         raise _no_address() from None
     given = {key: str(value) for key, value in read.items() if value is not None}
-    if "@" in given.get("host", "") or not _PLAIN.fullmatch(schema):
+    # Where a password's own @, / or : splits the address, the rest of it is taken for one of these.
+    places = [given.get(key, "") for key in ("host", "dbname", "port")]
+    if "@" in "".join(places) or not _PORTS.fullmatch(places[-1]) or not _PLAIN.fullmatch(schema):
         raise _no_address()
     words = {"host": given.get("host"), "database": given.get("dbname"), "schema": schema}
     where = ", ".join(f"{word} '{value}'" for word, value in words.items() if value)
