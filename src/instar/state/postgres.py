@@ -75,7 +75,7 @@ class PostgresDatabase(Database):
     def exists(self) -> bool:
         """Whether the store has been made; an error when something else is there under its name."""
         with self._words():
-            found = dict(self._rows(_IN_SCHEMA, [self.schema]))
+            found: dict[str, bool] = dict(self._rows(_IN_SCHEMA, [self.schema]))
             if not found:
                 return False
             # Without it the server would say that there are no tables.
