@@ -1,14 +1,16 @@
-"""Fixtures shared by all tests: one warm local Spark for the whole run."""
+"""Fixtures shared by all tests: one warm local Spark and one PostgreSQL for the whole run, state stores."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from backends.postgres.server import PostgresServer
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
 
 # A busy machine is no failure, and a run can be repeated; INSTAR_FUZZ looks for new examples.
@@ -20,6 +22,8 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("suite")
+
+_NUMBERS = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +44,20 @@ def spark(spark_root: Path) -> Iterator[SparkHandle]:
     handle = open_session(SparkSettings(spark_root), note=lambda _: None)
     yield handle
     handle.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def state_url(request: pytest.FixtureRequest) -> str:
+    """The address of a state store that is not there yet: in the test's folder, or in a new schema."""
+    if request.param == "sqlite":
+        return "sqlite:///state.db"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return f"{server.url()}?schema=state_{next(_NUMBERS)}"

@@ -1,7 +1,8 @@
-"""A memory engine and a state store, both in files of their own."""
+"""A memory engine in a file of its own, and a state store in each database that can hold one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from instar.state import Store, open_store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return open_store("sqlite:///state.db", tmp_path)
+def store(tmp_path: Path, state_url: str) -> Iterator[Store]:
+    with open_store(state_url, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

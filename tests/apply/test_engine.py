@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import psycopg
 import pytest
 
 from apply.worlds import (
@@ -40,6 +41,7 @@ from instar.errors import (
     VerificationFailed,
 )
 from instar.state import Entry, Store
+from instar.state.postgres import PostgresDatabase
 
 THREE_STEPS = wanted(
     *PLAIN.columns, Column("label", String()), hints={("label",): Hint(using="upper(status)")}
@@ -329,6 +331,21 @@ def test_a_defect_in_a_backend_is_journalled_and_not_swallowed(
     assert resume(backend, store, ENV, run).ok
 
 
+def unwritable(store: Store) -> tuple[str, Callable[[], object], Callable[[], object]]:
+    """The code of a store that can be read but not written, and how it becomes one and whole again."""
+    database = store._database
+    if isinstance(database, PostgresDatabase):
+        about = f"ALTER TABLE {database.schema}.%s RENAME TO %s"
+
+        def rename(*names: str) -> None:
+            with psycopg.connect(database._conninfo) as sql:
+                sql.execute(about % names)
+
+        return "E301", lambda: rename("about", "lost"), lambda: rename("lost", "about")
+    only = "PRAGMA query_only = %s"
+    return "E305", lambda: database.read(only % "ON"), lambda: database.read(only % "OFF")
+
+
 @pytest.mark.parametrize(
     "place", ["journal:begun", "swap:before", "swap:applying", "swap:begun", "swap:ran"]
 )
@@ -337,11 +354,11 @@ def test_a_journal_that_can_no_longer_be_written_loses_nothing(
 ) -> None:
     filled(backend, store)
     change = plan(backend, store, THREE_STEPS)
-    stuck = at(place, lambda: store._database.read("PRAGMA query_only = ON"))
+    code, lock, unlock = unwritable(store)
     with pytest.raises(StateError) as caught:
-        apply_table(change, backend, store, ENV, failpoint=stuck)
-    assert caught.value.code == "E305"
-    store._database.read("PRAGMA query_only = OFF")
+        apply_table(change, backend, store, ENV, failpoint=at(place, lock))
+    assert caught.value.code == code
+    unlock()
     (run,) = store.unfinished(ENV)
     assert resume(backend, store, ENV, run).ok
     assert [r["label"] for r in backend.rows(NAME)] == ["NEW", None, "IT'S Ü"]

@@ -32,15 +32,15 @@ def wait_there(name):
         sys.stdin.readline()
 
 root = Path(sys.argv[1])
-backend, store = MemoryBackend(root / "engine.json"), open_store("sqlite:///state.db", root)
+backend, store = MemoryBackend(root / "engine.json"), open_store(sys.argv[3], root)
 apply_table(plan(backend, store, NOTE), backend, store, ENV, failpoint=wait_there)
 """
 
 
-def applying(root: Path, place: str) -> subprocess.Popen[str]:
+def applying(root: Path, place: str, state: str) -> subprocess.Popen[str]:
     """Another process in the middle of an apply."""
     child = subprocess.Popen(
-        [sys.executable, "-c", APPLY, str(root), place],
+        [sys.executable, "-c", APPLY, str(root), place, state],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -59,10 +59,10 @@ def full(backend: MemoryBackend, store: Store) -> MemoryBackend:
 
 
 def test_the_second_is_told_and_may_work_when_the_first_has_ended(
-    full: MemoryBackend, store: Store, tmp_path: Path
+    full: MemoryBackend, store: Store, tmp_path: Path, state_url: str
 ) -> None:
     change = plan(full, store, NOTE)
-    other = applying(tmp_path, "alter:applying")
+    other = applying(tmp_path, "alter:applying", state_url)
     with pytest.raises(StateError) as caught:
         apply_table(change, full, store, ENV)
     assert caught.value.code == "E303"
@@ -82,10 +82,10 @@ def test_the_second_is_told_and_may_work_when_the_first_has_ended(
 
 @pytest.mark.parametrize("place", ["alter:applying", "alter:ran"])
 def test_the_second_goes_on_at_once_when_the_first_was_killed(
-    full: MemoryBackend, store: Store, tmp_path: Path, place: str
+    full: MemoryBackend, store: Store, tmp_path: Path, state_url: str, place: str
 ) -> None:
     del full
-    other = applying(tmp_path, place)
+    other = applying(tmp_path, place, state_url)
     os.kill(other.pid, signal.SIGKILL)
     other.wait()
     (run,) = store.unfinished(ENV)

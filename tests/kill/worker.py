@@ -28,6 +28,8 @@ from kill.dsql_world import DsqlWorld, adapted
 from kill.postgres_world import PostgresWorld
 from kill.spark_world import ROOT, SparkWorld
 
+STATE = "INSTAR_TEST_STATE_ON_POSTGRES"
+
 
 class World(Protocol):
     """An engine in a folder: how it is opened, filled and read, apart from Instar."""
@@ -82,6 +84,11 @@ WORLDS: dict[str, World] = {
 }
 
 
+def state_of(root: Path) -> str:
+    """The address of the folder's state store: a file in it, or a database beside it."""
+    return PostgresWorld().place(root) if STATE in os.environ else "sqlite:///state.db"
+
+
 @contextlib.contextmanager
 def opened(world: World, root: Path) -> Iterator[Backend]:
     backend = world.open(root)
@@ -93,7 +100,7 @@ def opened(world: World, root: Path) -> Iterator[Backend]:
 
 def prepare(world: World, root: Path, case: Case) -> None:
     """The table of the case with its rows, and a state store that knows of it."""
-    with opened(world, root) as backend, open_store("sqlite:///state.db", root) as store:
+    with opened(world, root) as backend, open_store(state_of(root), root) as store:
         if case.start is None:
             return
         report = apply_table(plan(backend, store, Wanted(case.start)), backend, store, ENV)
@@ -110,7 +117,7 @@ def lifecycle_world(backend: Backend, store: Store, name: TableName) -> Lifecycl
 def apply(world: World, root: Path, case: Case) -> None:
     """What `instar apply` does: finish what is unfinished, then plan and apply; then look."""
     name = case.wish.table.name
-    with opened(world, root) as backend, open_store("sqlite:///state.db", root) as store:
+    with opened(world, root) as backend, open_store(state_of(root), root) as store:
         for run in store.unfinished(ENV):
             report = resume(backend, store, ENV, run)
             assert report.ok, report
@@ -157,7 +164,12 @@ def serve() -> None:
 
 def preload() -> None:
     """Import once, before any fork, what every child would import; DuckDB takes pandas if it is there."""
-    modules = ["instar.backends.duckdb.engine", "instar.backends.dsql.engine", "pandas"]
+    modules = [
+        "instar.backends.duckdb.engine",
+        "instar.backends.dsql.engine",
+        "instar.state.postgres",
+        "pandas",
+    ]
     modules += ["instar.backends.spark.engine", "pyspark.sql.connect"] if ROOT in os.environ else []
     for module in modules:
         with contextlib.suppress(ImportError):

@@ -20,14 +20,6 @@ def world(tmp_path: Path) -> World:
     return duckdb_world(tmp_path)
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    server = PostgresServer()
-    server.start()
-    yield server
-    server.stop()
-
-
 @pytest.fixture
 def on_postgres(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -121,8 +121,9 @@ ERRORS: dict[str, CodeDoc] = {
         "Check the path and the version that wrote the file.",
     ),
     "E230": CodeDoc(
-        "The engine's driver is not installed",
-        "Drivers of engines that most projects do not use are left out of the plain installation.",
+        "A driver is not installed",
+        "Drivers of engines and state stores that most projects do not use are left out of the plain"
+        " installation.",
         "Install it as the hint says, for example `pip install 'instar[snowflake]'`.",
     ),
     "E240": CodeDoc(
@@ -239,14 +240,16 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     # --- E3xx state, lock, journal ---
     "E301": CodeDoc(
-        "The state file is damaged or foreign",
-        "The file that `state` points at is no state file of Instar, or can no longer be read.",
-        "Point `state` at another file, or restore this one from a backup. Tables are not harmed.",
+        "The state store is damaged or foreign",
+        "The file or the PostgreSQL schema that `state` points at is no state store of Instar, or can no"
+        " longer be read.",
+        "Point `state` at another file or schema, or restore this one from a backup. Tables are not"
+        " harmed.",
     ),
     "E302": CodeDoc(
-        "The state file is newer than this Instar",
+        "The state store is newer than this Instar",
         "A newer Instar has written it, in a format that this one does not know.",
-        "Upgrade Instar; everybody who shares the state file needs the same format.",
+        "Upgrade Instar; everybody who shares the state store needs the same format.",
     ),
     "E303": CodeDoc(
         "The table is locked",
@@ -262,17 +265,18 @@ ERRORS: dict[str, CodeDoc] = {
         " `instar recover --forget` drops the run, and the next plan starts from what is live.",
     ),
     "E305": CodeDoc(
-        "The state file cannot be written",
-        "Its folder does not exist and cannot be made, or permissions forbid writing.",
+        "The state store cannot be used",
+        "Its folder does not exist and cannot be made, or permissions forbid it. On PostgreSQL: the role"
+        " lacks a privilege, the server only reads, or the database is not in UTF8.",
         "Mend the permissions, or point `state` in instar.yml at another place.",
     ),
     "E306": CodeDoc(
-        "Writing the state file failed",
+        "Writing the state store failed",
         "The disk is full or broken. What was journalled before is kept, and nothing else was begun.",
         "Free some space and run the command again; an unfinished run is resumed.",
     ),
     "E307": CodeDoc(
-        "The state file is busy",
+        "The state store is busy",
         "Another program has held a transaction open on it for longer than Instar waits.",
         "End that program (a database browser, a backup) and run the command again.",
     ),
@@ -294,9 +298,23 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     "E311": CodeDoc(
         "`state` is no address of a state store",
-        "Only `sqlite:///path` is available; the path is relative to the project unless it begins with"
-        " another slash.",
-        "Write `state: sqlite:///.instar/state.db` in instar.yml.",
+        "It is `sqlite:///path`, relative to the project unless the path begins with another slash, or"
+        " `postgresql://user:password@host:5432/database`, where `?schema=NAME` may follow.",
+        "Write `state: sqlite:///.instar/state.db` in instar.yml, or `state: ${INSTAR_STATE}`. Odd"
+        " characters of a password are written as %40 (for @), %2F (for /) and so on.",
+    ),
+    "E312": CodeDoc(
+        "The state store cannot be reached",
+        "The PostgreSQL server of the state store is down, the address is wrong, the user and password are"
+        " not accepted, or the connection was lost. What was journalled before is kept.",
+        "Mend the connection and run the command again; an unfinished run is resumed.",
+    ),
+    "E313": CodeDoc(
+        "The state store refused a statement",
+        "PostgreSQL answered with an error that a state store of Instar's making does not cause. Nothing of"
+        " that transaction is kept; what was journalled before it is.",
+        "Look whether somebody altered its tables, or whether the server is no plain PostgreSQL. Take"
+        " another schema (`?schema=NAME`) if in doubt.",
     ),
     # --- E4xx plan and apply ---
     "E401": CodeDoc(

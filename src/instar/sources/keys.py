@@ -130,7 +130,11 @@ ENVIRONMENT_KEYS: Mapping[str, Keys] = {
 PROJECT_KEYS: Keys = {
     "name": Key(Kind.NAME, "The name of the project.", required=True),
     "version": Key(Kind.NUMBER, f"The version of this file's format: {VERSION}."),
-    "state": Key(Kind.TEXT, f"The state store; `{DEFAULT_STATE}` unless said."),
+    "state": Key(
+        Kind.TEXT,
+        f"The state store; `{DEFAULT_STATE}` unless said. For a team: ${{INSTAR_STATE}}, which holds"
+        " postgresql://user:password@host/database.",
+    ),
     "default_env": Key(Kind.NAME, "The environment of a command that names none."),
     "environments": Key(Kind.NAMED, "The engines to work on, by name.", required=True),
     "models": Key(Kind.ANY, "Settings of models, by model."),

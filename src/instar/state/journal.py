@@ -12,7 +12,7 @@ from instar.core.plan import Step
 from instar.core.schema import Table, TableName
 from instar.core.serial import NotADocument, dumps, loads
 from instar.errors import StateError
-from instar.state.database import Database, damaged
+from instar.state.database import Database, put
 from instar.state.memory import Memory
 from instar.state.redact import redacted
 
@@ -75,28 +75,25 @@ class JournalRun:
 
     def applying(self, step: Step, before: Table | None) -> None:
         """The step begins now, on the table as it is."""
+        told = dumps(before) if before is not None else None
         self._mark(
-            step,
-            "status = 'applying', before = ?, error = NULL, started = ?, ended = NULL",
-            dumps(before) if before is not None else None,
-            self._journal.clock(),
+            step, "status = 'applying', before = ?, error = NULL, ended = NULL, started = ?", told
         )
 
     def applied(self, step: Step) -> None:
-        self._mark(step, "status = 'applied', error = NULL, ended = ?", self._journal.clock())
+        self._mark(step, "status = 'applied', error = NULL, ended = ?")
 
     def failed(self, step: Step, error: str) -> None:
         """The step failed; the run stays open until `close_failed`, `finished` or `abandon`."""
-        self._mark(
-            step, "status = 'failed', error = ?, ended = ?", redacted(error), self._journal.clock()
-        )
+        self._mark(step, "status = 'failed', error = ?, ended = ?", redacted(error))
 
     def _mark(self, step: Step, what: str, *values: object) -> None:
+        """The last `?` of what is set takes the time."""
         with self._database.write() as sql:
             found = sql.execute(
                 f"UPDATE steps SET {what} WHERE entry = ? AND step = ?"
                 " AND EXISTS (SELECT 1 FROM entries WHERE id = entry AND status = 'open')",
-                (*values, self._id, step.id),
+                (*values, self._journal.clock(), self._id, step.id),
             )
             if found.rowcount != 1:
                 raise _not_open(self.table)
@@ -148,7 +145,7 @@ class _Memo(MutableMapping[str, str]):
 
     def __setitem__(self, key: str, value: str) -> None:
         with self._database.write() as sql:
-            sql.execute("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?)", (*self._key, key, value))
+            put(sql, "memo", "entry step key", "value", [(*self._key, key, value)])
 
     def __delitem__(self, key: str) -> None:
         with self._database.write() as sql:
@@ -177,9 +174,12 @@ class Journal:
         with self.database.write() as sql:
             if self.unfinished(env, table):
                 raise unfinished_run(table)
-            entry = sql.execute(
-                "INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, NULL)",
+            # Only one transaction writes at a time, so that the next number is nobody else's.
+            entry = int(sql.execute("SELECT coalesce(max(id), 0) + 1 FROM entries").fetchone()[0])
+            sql.execute(
+                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, NULL)",
                 (
+                    entry,
                     said.run,
                     redacted(said.command),
                     env,
@@ -192,7 +192,7 @@ class Journal:
                     dumps(said.renames),
                     self.clock(),
                 ),
-            ).lastrowid
+            )
             sql.executemany(
                 "INSERT INTO steps VALUES (?, ?, ?, ?, ?, NULL, 'pending', NULL, NULL, NULL)",
                 [(entry, n, s.id, redacted(s.title), dumps(s)) for n, s in enumerate(steps)],
@@ -210,7 +210,7 @@ class Journal:
         try:
             return None if text is None else loads(text)
         except NotADocument as error:
-            raise damaged(self.database.path, str(error)) from error
+            raise self.database.damaged(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

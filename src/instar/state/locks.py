@@ -12,7 +12,7 @@ from types import TracebackType
 
 from instar.core.schema import TableName
 from instar.errors import StateError
-from instar.state.database import Database
+from instar.state.database import Database, put
 from instar.state.process import Process, is_dead, this_process
 
 LEASE_SECONDS = 60.0
@@ -91,24 +91,19 @@ class Lock:
             )
 
     def _take(self) -> None:
-        me, now = this_process(), self._clock()
+        me = this_process()
         with self._database.write() as sql:
+            now = self._clock()
             held = holder(self._database, self._env, self.table)
             if held is not None and not held.is_gone(now):
                 raise _taken(self.table, held, now)
-            sql.execute(
-                "INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *self._key,
-                    self._token,
-                    self._owner,
-                    me.host,
-                    me.node,
-                    me.pid,
-                    me.born,
-                    now,
-                    now + self._lease,
-                ),
+            who = (self._token, self._owner, me.host, me.node, me.pid, me.born)
+            put(
+                sql,
+                "locks",
+                "env schema name",
+                "token owner host node pid born since expires",
+                [(*self._key, *who, now, now + self._lease)],
             )
 
     def _release(self) -> None:
@@ -131,7 +126,7 @@ class Lock:
         """Its own connection: the holder's may be busy in a transaction. A missed beat is tried again."""
         while not self._end.wait(self._lease / 4):
             with contextlib.suppress(StateError):
-                database = Database(self._database.path)
+                database = self._database.another()
                 try:
                     if not self._renew(database):
                         return

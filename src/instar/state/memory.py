@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from instar.core.matching import DoneRenames
 from instar.core.schema import Table, TableName
 from instar.core.serial import NotADocument, dumps, fingerprint, loads
-from instar.state.database import Database, damaged
+from instar.state.database import Database, put
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,9 @@ class Memory:
         )
 
     def keep(self, env: str, table: TableName, kept_name: TableName, run: str) -> None:
-        names = (table.schema, table.name, kept_name.schema, kept_name.name)
         with self._database.write() as sql:
-            sql.execute(
-                "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (env, *names, run, self._clock()),
-            )
+            row = (env, kept_name.schema, kept_name.name, *_parts(table), run, self._clock())
+            put(sql, "kept", "env kept_schema kept_name", "schema name run at", [row])
 
     def forget(self, env: str, kept_name: TableName) -> None:
         with self._database.write() as sql:
@@ -152,31 +150,39 @@ class Memory:
         if table is not None:
             where, values = f"{where} AND e.schema = ? AND e.name = ?", [env, *_parts(table)]
         rows = self._database.read(
-            "SELECT e.started, e.schema, e.name,"
-            " (SELECT group_concat(title, '; ') FROM"
-            "  (SELECT title FROM steps WHERE entry = e.id ORDER BY n)),"
-            " count(s.n), total(s.status = 'applied'), e.ended - e.started, e.status,"
-            " max(s.error), e.command, e.run"
+            "SELECT e.id, e.started, e.schema, e.name, e.ended - e.started, e.status, e.command, e.run,"
+            " s.title, s.status, s.error"
             f" FROM entries e LEFT JOIN steps s ON s.entry = e.id WHERE {where}"
-            " GROUP BY e.id ORDER BY e.started DESC, e.id DESC",
+            " ORDER BY e.started DESC, e.id DESC, s.n",
             values,
         )
-        return tuple(_event(row) for row in rows)
+        return tuple(_event(list(steps)) for _, steps in groupby(rows, key=lambda row: row[0]))
 
     def _doc(self, text: str) -> Any:
         try:
             return loads(text)
         except NotADocument as error:
-            raise damaged(self._database.path, str(error)) from error
+            raise self._database.damaged(str(error)) from error
 
 
 def _parts(table: TableName) -> tuple[str, str]:
     return table.schema, table.name
 
 
-def _event(row: tuple[Any, ...]) -> Event:
-    when, schema, name, what, steps, applied, seconds, outcome, error, command, run = row
-    table = TableName(schema, name)
+def _event(rows: Sequence[tuple[Any, ...]]) -> Event:
+    """One entry, a row for each of its steps."""
+    _, when, schema, name, seconds, outcome, command, run, *_ = rows[0]
+    steps = [(title, status, error) for *_, title, status, error in rows if title is not None]
+    errors = [error for *_, error in steps if error is not None]
     return Event(
-        when, table, what or "", steps, int(applied), seconds, outcome, error, command, run
+        when,
+        TableName(schema, name),
+        what="; ".join(title for title, *_ in steps),
+        steps=len(steps),
+        applied=sum(status == "applied" for _, status, _ in steps),
+        seconds=seconds,
+        outcome=outcome,
+        error=max(errors, default=None),
+        command=command,
+        run=run,
     )

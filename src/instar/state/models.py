@@ -8,29 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from instar.core.schema import TableName
-from instar.state.database import Database
+from instar.state.database import Database, put
 from instar.state.redact import redacted
+from instar.state.tables import MODEL_TABLES
 
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS model_builds (
-  env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL, fingerprint TEXT NOT NULL,
-  inputs TEXT NOT NULL, build TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (env, schema, name))""",
-    """CREATE TABLE IF NOT EXISTS model_intervals (
-  env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL, start TEXT NOT NULL,
-  stop TEXT NOT NULL, closed INTEGER NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
-  PRIMARY KEY (env, schema, name, start))""",
-    """CREATE TABLE IF NOT EXISTS model_wholes (
-  env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL, granularity TEXT NOT NULL,
-  start TEXT NOT NULL, stop TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
-  PRIMARY KEY (env, schema, name))""",
-    """CREATE TABLE IF NOT EXISTS model_runs (
-  run TEXT PRIMARY KEY, env TEXT NOT NULL, options TEXT NOT NULL, status TEXT NOT NULL,
-  started REAL NOT NULL, ended REAL)""",
-    """CREATE TABLE IF NOT EXISTS model_results (
-  run TEXT NOT NULL, env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL,
-  status TEXT NOT NULL, rows INTEGER, seconds REAL, reason TEXT, error TEXT, at REAL NOT NULL,
-  PRIMARY KEY (run, schema, name))""",
-)
+_TABLE = "env schema name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +75,7 @@ class ModelLog:
 
     def _prepare(self) -> Database:
         if not self._ready:
-            with self._database.write() as sql:
-                for statement in _TABLES:
-                    sql.execute(statement)
+            self._database.add_tables(MODEL_TABLES)
             self._ready = True
         return self._database
 
@@ -117,17 +97,15 @@ class ModelLog:
                 for log in ("model_builds", "model_intervals", "model_wholes"):
                     sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
             sql.execute(
-                "INSERT OR IGNORE INTO model_builds VALUES (?, ?, ?, '', '{}', '', ?)",
+                "INSERT INTO model_builds VALUES (?, ?, ?, '', '{}', '', ?) ON CONFLICT DO NOTHING",
                 (*key, self._clock()),
             )
 
     def built(self, env: str, table: TableName, build: Build) -> None:
         told = (env, table.schema, table.name, build.fingerprint, json.dumps(build.inputs))
         with self._prepare().write() as sql:
-            sql.execute(
-                "INSERT OR REPLACE INTO model_builds VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*told, build.build, self._clock()),
-            )
+            row = (*told, build.build, self._clock())
+            put(sql, "model_builds", _TABLE, "fingerprint inputs build at", [row])
 
     def intervals(self, env: str, table: TableName) -> Mapping[str, Done]:
         rows = self._prepare().read(
@@ -163,14 +141,9 @@ class ModelLog:
                 sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
             if whole is not None:
                 told = (whole.granularity, whole.start, whole.stop, run, self._clock())
-                sql.execute(
-                    "INSERT OR REPLACE INTO model_wholes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*key, *told),
-                )
-            sql.executemany(
-                "INSERT OR REPLACE INTO model_intervals VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [(*key, d.start, d.stop, int(d.closed), run, self._clock()) for d in done],
-            )
+                put(sql, "model_wholes", _TABLE, "granularity start stop run at", [(*key, *told)])
+            rows = [(*key, d.start, d.stop, int(d.closed), run, self._clock()) for d in done]
+            put(sql, "model_intervals", f"{_TABLE} start", "stop closed run at", rows)
 
     def begin(self, env: str, run: str, options: Mapping[str, Any]) -> None:
         with self._prepare().write() as sql:
@@ -188,27 +161,27 @@ class ModelLog:
 
     def last_run(self, env: str) -> ModelRun | None:
         rows = self._prepare().read(
-            "SELECT run, options, status FROM model_runs WHERE env = ? ORDER BY started DESC, rowid"
-            " DESC LIMIT 1",
+            "SELECT run, options, status FROM model_runs WHERE env = ?"
+            " ORDER BY started DESC, run LIMIT 1",
             (env,),
         )
         return ModelRun(rows[0][0], json.loads(rows[0][1]), rows[0][2]) if rows else None
 
     def result(self, env: str, run: str, found: ModelResult) -> None:
         error = redacted(found.error) if found.error else None
-        told = (found.status, found.rows, found.seconds, found.reason, error, self._clock())
+        key = (run, found.table.schema, found.table.name)
+        told = (found.status, found.rows, found.seconds, found.reason, error)
         with self._prepare().write() as sql:
-            sql.execute(
-                "INSERT OR REPLACE INTO model_results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (run, env, found.table.schema, found.table.name, *told),
-            )
+            rest = "env status rows seconds reason error at"
+            row = (*key, env, *told, self._clock())
+            put(sql, "model_results", "run schema name", rest, [row])
 
     def results(self, env: str, run: str | None = None) -> tuple[ModelResult, ...]:
         """Newest first."""
         where, values = ("env = ? AND run = ?", (env, run)) if run else ("env = ?", (env,))
         rows = self._prepare().read(
             "SELECT schema, name, status, rows, seconds, reason, error, run, at FROM model_results"
-            f" WHERE {where} ORDER BY at DESC, rowid DESC",
+            f" WHERE {where} ORDER BY at DESC, schema, name",
             values,
         )
         return tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def _node() -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
     except OSError:
-        return socket.gethostname()
+        # Machines of one name may share a state store; without an address of its own, none is alike.
+        return f"{socket.gethostname()}/{uuid.getnode():x}"
 
 
 def _born(pid: int) -> str:

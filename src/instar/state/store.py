@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,24 +11,27 @@ from instar.core.matching import DoneRenames
 from instar.core.plan import Step
 from instar.core.schema import Table, TableName
 from instar.core.serial import fingerprint as fingerprint_of
-from instar.errors import UsageError
-from instar.state.database import IN_MEMORY, Database
+from instar.errors import EnvironmentProblem, UsageError
+from instar.state.database import Database
 from instar.state.journal import Journal, JournalRun, Said
 from instar.state.locks import LEASE_SECONDS, Holder, Lock, holder
 from instar.state.memory import Event, Kept, Memory, Version
 from instar.state.models import ModelLog
+from instar.state.sqlite import IN_MEMORY, SqliteDatabase
 
 _SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
 
 
 class Store:
     """Everything Instar remembers; several processes may have it open at once."""
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
-        self._database, self._clock = database, clock
-        self._memory = Memory(database, clock)
-        self._journal = Journal(database, clock, self._memory)
-        self.models = ModelLog(database, clock)
+    def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
+        """`clock`: another one than the database's own."""
+        self._database, self._clock = database, clock or database.clock
+        self._memory = Memory(database, self._clock)
+        self._journal = Journal(database, self._clock, self._memory)
+        self.models = ModelLog(database, self._clock)
 
     def __enter__(self) -> Store:
         return self
@@ -121,25 +123,47 @@ def new_run() -> str:
 
 
 def open_store(
-    url: str, root: Path, clock: Callable[[], float] = time.time, *, reading: bool = False
+    url: str, root: Path, clock: Callable[[], float] | None = None, *, reading: bool = False
 ) -> Store:
-    """The store at `sqlite:///path`; a relative path starts at the project's root.
+    """The store at `sqlite:///path` (a relative path starts at the project's root) or `postgresql://…`.
 
     `reading`: a store that is not there yet is an empty one in memory.
     """
-    if url.startswith(("postgresql://", "postgres://")):
-        raise UsageError(
-            "E311",
-            "a state store on PostgreSQL is not available yet",
-            hint="Use `state: sqlite:///.instar/state.db`.",
-        )
+    if url.startswith(_POSTGRES):
+        return Store(_on_postgres(url, reading), clock)
     path = url.removeprefix(_SQLITE)
     if not url.startswith(_SQLITE) or not path:
         scheme = url.partition("://")[0] if "://" in url else "no scheme"
         raise UsageError(
             "E311",
             f"`state` in instar.yml is no address of a state store ({scheme})",
-            hint="Write `sqlite:///` and a path, such as `sqlite:///.instar/state.db`.",
+            hint="Write `sqlite:///` and a path, such as `sqlite:///.instar/state.db`, or"
+            " `postgresql://…`.",
         )
     file = root / path
-    return Store(Database(file if not reading or file.exists() else IN_MEMORY), clock)
+    return Store(SqliteDatabase(file if not reading or file.exists() else IN_MEMORY), clock)
+
+
+def _on_postgres(url: str, reading: bool) -> Database:
+    """The driver is imported only now."""
+    try:
+        from instar.state.postgres import PostgresDatabase
+    except ImportError as error:
+        if (error.name or "").startswith("instar"):
+            raise
+        raise EnvironmentProblem(
+            "E230",
+            "the driver for a state store on PostgreSQL is not installed",
+            hint="pip install 'instar[postgres]'",
+        ) from None
+    database = PostgresDatabase(url)
+    try:
+        if not reading:
+            database.make()
+        elif not database.exists():
+            database.close()
+            return SqliteDatabase(IN_MEMORY)
+    except BaseException:
+        database.close()
+        raise
+    return database

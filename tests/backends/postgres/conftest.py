@@ -1,4 +1,4 @@
-"""One PostgreSQL server for the whole run, and an empty schema for each test."""
+"""One connection to the run's PostgreSQL, and an empty schema for each test."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
 
 _NUMBERS = count(1)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    server = PostgresServer()
-    server.start()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(scope="session")
