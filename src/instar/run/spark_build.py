@@ -15,7 +15,7 @@ from instar.backends.spark.types import columns_from_json, spark_type
 from instar.backends.spark.views import shown_query, views_in
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.guards import MEND_KEY
-from instar.core.plan import Rung, Step
+from instar.core.plan import Rung, Step, TablePlan
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.errors import EngineError
@@ -113,20 +113,33 @@ class SparkBuilder:
         del live, aside
         return ()
 
-    def cannot_refresh(self, model: Model, target: Table) -> str:
-        if model.python:
-            return "a Python model cannot be recomputed by one statement"
-        kept = [c.name for c in target.columns if not c.nullable]
-        if model.format == "iceberg" and kept:
-            return f"Iceberg cannot compute the NOT NULL column '{kept[0]}' in one statement"
-        return ""
-
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         place = self.place(target.name, model.format)
-        return refresh_steps(model, target, place, sql, self._location(target.name, model.format))
+        text = f"SELECT * FROM {self._staged_place(model)}" if model.python else sql
+        return refresh_steps(model, target, place, text, self._location(target.name, model.format))
+
+    def _staged_place(self, model: Model) -> str:
+        name = TableName(model.table.schema, f"{model.table.name}__instar_rows")
+        return self.place(name, model.format)
+
+    def stage(self, model: Model, plan: TablePlan) -> None:
+        if not _from_rows(model, plan):
+            return
+        place = self._staged_place(model)
+        with self._handle.errors():
+            rows = self._source(model, "")
+            if model.format == "iceberg":
+                rows.writeTo(place).using("iceberg").createOrReplace()
+            else:
+                writer = rows.write.format(model.format).mode("overwrite")
+                writer.option("overwriteSchema", "true").saveAsTable(place)
+
+    def unstage(self, model: Model, plan: TablePlan) -> None:
+        if _from_rows(model, plan):
+            self._handle.run(f"DROP TABLE IF EXISTS {self._staged_place(model)}")
 
     def _location(self, name: TableName, format_: str) -> str:
-        live = self.backend(format_).inspect([name]).get(name) if format_ == "parquet" else None
+        live = self.backend(format_).inspect([name]).get(name) if format_ != "delta" else None
         return live.extras.get("location", "") if isinstance(live, Table) else ""
 
     # --- data ---
@@ -346,6 +359,11 @@ class SparkBuilder:
 
     def interrupt(self) -> None:
         self._handle.interrupt()
+
+
+def _from_rows(model: Model, plan: TablePlan) -> bool:
+    """No statement calls a function of Python: its rows are written down for the refresh to read."""
+    return model.python and any(step.rung is Rung.REFRESH for step in plan.steps)
 
 
 def _mark(order: Order) -> str:
