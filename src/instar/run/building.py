@@ -61,7 +61,12 @@ class Events:
 class Builder(Protocol):
     """One environment."""
 
-    threads: int
+    one_writer: bool
+    """Models can only be built one after the other."""
+
+    def threads(self, asked: int | None) -> int:
+        """How many models are built at once; as the engine bears it unless a number is asked for."""
+        ...
 
     def inferrer(self) -> Inferrer: ...
 

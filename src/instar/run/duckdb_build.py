@@ -65,12 +65,16 @@ _UNTOLD = {
 class DuckDBBuilder:
     """DuckDB has one writer: models are built one after the other."""
 
-    threads = 1
+    one_writer = True
 
     def __init__(self, backend: DuckDBBackend, schema: str) -> None:
         self._backend, self._schema = backend, schema
         self._marks = f"{quote_double(schema)}.{quote_double(MARKS)}"
         self._ready = False
+
+    def threads(self, asked: int | None) -> int:
+        del asked
+        return 1
 
     def inferrer(self) -> DuckDBInferrer:
         return DuckDBInferrer(self._backend.beside())

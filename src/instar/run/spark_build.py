@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -32,6 +33,10 @@ from instar.sources.models_views import ViewText
 from instar.spark import SparkHandle
 
 _LOOK_BACK = 100
+_FILES = """SELECT count(*) AS n, bit_xor(v) AS v FROM (SELECT DISTINCT xxhash64(_metadata.file_path,
+_metadata.file_size, _metadata.file_modification_time) AS v FROM {})"""
+"""No column is read for it. A view, and what lies in no file, has none."""
+_FEWEST, _MOST = 2, 16
 _MOVING = {
     **dict.fromkeys((*CLOCK, *CHANGING, "reflect", "java_method", "try_reflect"), frozenset[int]()),
     "unix_timestamp": frozenset((0,)),
@@ -41,7 +46,7 @@ _MOVING = {
 class SparkBuilder:
     """Several models at once: each is a Spark job of its own."""
 
-    threads = 4
+    one_writer = False
 
     def __init__(self, engine: Engine, schema: str) -> None:
         self._engine, self._schema = engine, schema
@@ -49,6 +54,13 @@ class SparkBuilder:
         assert isinstance(first, SparkBackend)
         self._handle: SparkHandle = first.handle
         self.formats: dict[TableName, str] = {}
+
+    def threads(self, asked: int | None) -> int:
+        """A job with few rows leaves most cores idle: as many models as the session has places for tasks."""
+        if asked is not None:
+            return asked
+        rows = self._handle.run("SELECT max(spark_partition_id()) + 1 AS n FROM range(4096)")
+        return min(max(int(rows[0]["n"]), _FEWEST), _MOST)
 
     def inferrer(self) -> SparkInferrer:
         return SparkInferrer(self._handle)
@@ -247,13 +259,6 @@ class SparkBuilder:
             merge.whenNotMatchedBySource(f.expr(where)).delete().merge()
 
     def _parquet(self, order: Order, rows: Any, place: str, where: str | None) -> None:
-        incremental = order.model.incremental
-        if where is not None and (incremental is None or not incremental.partition_column):
-            raise EngineError(
-                "E161",
-                f"Parquet cannot replace a part of {order.live.name}",
-                hint="Use partition_column, or the format delta or iceberg.",
-            )
         with self._handle.errors():
             names = [c.name for c in order.live.columns if c.name not in order.live.partition_by]
             wish = [quote_backtick(n) for n in (*names, *order.live.partition_by)]
@@ -263,12 +268,6 @@ class SparkBuilder:
 
     def _merged(self, order: Order, rows: Any, place: str) -> None:
         assert order.model.incremental is not None
-        if order.model.format == "parquet":
-            raise EngineError(
-                "E161",
-                f"Parquet cannot merge into {order.live.name}",
-                hint="Use partition_column, or the format delta or iceberg.",
-            )
         from pyspark.sql import functions as f
 
         keys = [quote_backtick(k) for k in order.model.incremental.unique_key]
@@ -317,20 +316,22 @@ class SparkBuilder:
         return Functions("spark", _MOVING)
 
     def version(self, name: TableName, format_: str) -> str | None:
+        """The newest commit; of a table without commits, the files that hold its rows."""
         del format_
         own = self.formats.get(name, "delta")
         place = self.place(name, own)
-        try:
-            if own == "iceberg":
-                rows = self._handle.run(
-                    f"SELECT snapshot_id AS v FROM {place}.snapshots ORDER BY committed_at DESC LIMIT 1"
-                )
-                return str(rows[0]["v"]) if rows else "empty"
-            if own == "delta":
-                rows = self._handle.run(f"DESCRIBE HISTORY {place} LIMIT 1")
-                return str(rows[0]["version"])
-        except EngineError:
-            return None
+        asked = {
+            "iceberg": f"SELECT snapshot_id AS v FROM {place}.snapshots"
+            " ORDER BY committed_at DESC LIMIT 1",
+            "delta": f"DESCRIBE HISTORY {place} LIMIT 1",
+        }
+        if own in asked:
+            with contextlib.suppress(EngineError):
+                rows = self._handle.run(asked[own])
+                return str(rows[0]["v" if own == "iceberg" else "version"]) if rows else "empty"
+        with contextlib.suppress(EngineError):
+            row = self._handle.run(_FILES.format(place))[0]
+            return f"{row['n']}:{row['v']}"
         return None
 
     def rows(self, name: TableName, format_: str) -> int:
