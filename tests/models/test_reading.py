@@ -163,7 +163,7 @@ BAD = {
     ),
     "dynamic table": (
         "---\nmaterialization: dynamic_table\n---\nSELECT 1 AS x",
-        "E161",
+        "E111",
         2,
         "materialization: dynamic_table",
     ),

@@ -181,3 +181,30 @@ def test_a_parent_that_was_never_built(world: World) -> None:
             world.run(options=RunOptions(("b",)), dry_run=dry, show=shown.append)
         assert told(shown[0]) == ["F707 [main.b] reads the model 'a', which is not there yet."]
     assert world.run(options=RunOptions(("+b",))).ok
+
+
+def test_a_range_is_for_models_of_event_time_only(world: World) -> None:
+    world.sql("CREATE TABLE src AS SELECT 1 AS id, DATE '2024-01-01' AS day")
+    world.model("timed", "SELECT * FROM src", "incremental: {event_time_column: day}")
+    world.model("merged", "SELECT * FROM src", "incremental: {unique_key: id}")
+    world.model("whole", "SELECT * FROM src")
+    world.run()
+    options = RunOptions(start="2024-01-01", end="2024-01-02")
+    dry = world.project.run(options=options, dry_run=True)
+    assert {e.table.name: e.status for e in dry.expected} == {
+        "timed": "built",
+        "merged": "skipped",
+        "whole": "skipped",
+    }
+    again = statuses(world.run(options=options))
+    assert again == {"timed": "built", "merged": "skipped", "whole": "skipped"}
+
+
+def test_what_is_said_to_be_deterministic_is_skipped(world: World) -> None:
+    file = world.root / "f.csv"
+    file.write_text("id\n1\n")
+    query = f"SELECT * FROM read_csv('{file}')"
+    world.model("a", query)
+    world.model("b", query, "deterministic: true")
+    world.run()
+    assert statuses(world.run()) == {"a": "built", "b": "skipped"}

@@ -24,16 +24,17 @@ from instar.core.diff import diff
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
 from instar.core.matching import DoneRenames
-from instar.core.plan import Plan, Status, Step, TablePlan
+from instar.core.plan import Plan, Rung, Status, Step, TablePlan
 from instar.core.planner import draft
 from instar.core.policy import Policy
 from instar.core.refresh import Refresh, evolved
 from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import Column
+from instar.errors import ProjectError
 from instar.run.building import ADOPTS, Builder
 from instar.run.inferring import CannotInfer, Inferrer
 from instar.run.rendering import rendered
-from instar.run.wanting import check_output, wanted_table
+from instar.run.wanting import check_output, unfilled, wanted_table
 from instar.sources.models import Model, Models, Target
 from instar.sources.models_sql import Read
 from instar.state import Store
@@ -257,6 +258,8 @@ def _evolution(
     if there is None or not sketch.changes:
         return completed(sketch, backend, {}, work.listener)
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
+    if model.format == "parquet":
+        way = replace(way, also=tuple(unfilled(wanted, there)))
     plan = completed(sketch, backend, backend.measure([model.table]), work.listener)
     found = evolved(sketch, plan, policy, way)
     if any(f.code == "F701" for f in found.findings) and _never_filled(work, model):
@@ -299,7 +302,7 @@ def _adoption(
     inferrer: Inferrer,
 ) -> TablePlan:
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
-    if work.adopts and not way.never:
+    if work.adopts:
         return adopted(work.builder, model, there, rows, way)
     return _stopped(work, model, there, foreign_table(model, rows))
 
@@ -315,7 +318,6 @@ def _way(work: Modelling, model: Model, wanted: Wanted) -> Refresh:
         fresh,
         lambda: work.builder.refresh_steps(model, fresh, work.queries[model.name]),
         "Consider using Delta format" if parquet else "",
-        work.builder.cannot_refresh(model, fresh),
     )
 
 
@@ -442,7 +444,15 @@ def _readers(work: Modelling, plan: TablePlan, item: Classified) -> list[Finding
 
 def claim_tables(store: Store, plan: Plan, models: Models) -> None:
     """Before anything is touched: from now on these are tables and views of models."""
-    own = {m.table for m in models.models.values()}
+    own = {m.table: m for m in models.models.values()}
+    for table in plan.pending:
+        model = own.get(table.table)
+        if model and model.python and any(s.rung is Rung.REFRESH for s in table.steps):
+            raise ProjectError(
+                "E161",
+                f"{table.table} is a Python model, which only a run can recompute",
+                hint="Use `instar run` with the same flags.",
+            )
     for table in plan.pending:
         if table.table in own and not any(ADOPTS in step.data for step in table.steps):
             store.models.claim(plan.env, table.table, anew=table.status is Status.CREATE)

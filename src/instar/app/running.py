@@ -257,7 +257,9 @@ def _carried_out(
     """Declared tables first: models read them."""
     _change_declared(world, plan, work, runner)
     order = [n for n in work.models.order if n in chosen]
-    threads = min(options.threads or work.builder.threads, work.builder.threads)
+    threads = work.builder.threads(options.threads) if len(order) > 1 else 1
+    if work.builder.one_writer and (options.threads or 1) > 1:
+        runner.note("DuckDB has one writer: models are built one after the other")
     try:
         found = in_order(
             order,

@@ -39,7 +39,8 @@ def in_model_words(plan: TablePlan) -> TablePlan:
         replace(f, message=_spoken(f.message), hint=_HINTS.get(f.code, f.hint))
         for f in plan.findings
     )
-    return replace(plan, findings=said)
+    changes = tuple(replace(c, kept="the query no longer returns it") for c in plan.changes)
+    return replace(plan, findings=said, changes=changes)
 
 
 def of_view(change: Change) -> Classified:

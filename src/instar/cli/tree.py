@@ -192,9 +192,7 @@ def _rows(item: Classified, path: Path, target: Table | None) -> Iterator[Row]:
 def _row(item: Classified, marker: str, lead: str, what: str) -> Row:
     if item.accepted:
         return Row(marker, lead, what, item.safety if item.reason else None, item.reason)
-    kept = (
-        "live order is kept" if isinstance(item.change, ReorderColumns) else "not declared; stays"
-    )
+    kept = "live order is kept" if isinstance(item.change, ReorderColumns) else item.kept
     return Row(" ", lead, what, None, kept)
 
 

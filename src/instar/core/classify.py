@@ -40,12 +40,13 @@ class Safety(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Classified:
-    """A change with its safety, and whether this run carries it out."""
+    """A change with its safety, and whether this run carries it out; `kept` says why where it does not."""
 
     change: Change
     safety: Safety
     reason: str
     accepted: bool = True
+    kept: str = "not declared; stays"
 
 
 _ORDER = list(Safety)

@@ -28,7 +28,7 @@ _ROWS = frozenset(("F201", "F202", "F203", "F204", "F301", "F302"))
 class Refresh:
     """The way out of one model: its name, whether its strategy asks for it, and how it is done.
 
-    `never` says why the engine cannot recompute this table in one atomic step, where that is so.
+    `also` are reasons for it that the plan of the table does not see.
     """
 
     model: str
@@ -36,24 +36,23 @@ class Refresh:
     fresh: Table
     steps: Callable[[], tuple[Step, ...]]
     advice: str = ""
-    never: str = ""
     because: str = "the model's strategy is full_refresh"
+    also: tuple[str, ...] = ()
 
 
 def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> TablePlan:
     """The model's plan: as it is, refreshed, or blocked with the words that say what to pass."""
     if sketch.live is None or not (sketch.changes or plan.blocked):
         return plan
-    if way.always and not way.never:
+    if way.always:
         return _refreshed(sketch, plan, way, way.because)
-    reasons = list(dict.fromkeys(_reasons(sketch, plan, policy)))
+    reasons = list(dict.fromkeys((*way.also, *_reasons(sketch, plan, policy))))
     if not reasons:
         return plan
-    if way.never:
-        return _impossible(plan, way, reasons)
     if policy.allow_full_refresh:
         return _refreshed(sketch, plan, way, "; ".join(reasons))
-    return _blocked(plan, way, reasons, removal=_only_removal(sketch, plan, policy))
+    removal = not way.also and _only_removal(sketch, plan, policy)
+    return _blocked(plan, way, reasons, removal=removal)
 
 
 def _reasons(sketch: Draft, plan: TablePlan, policy: Policy) -> Iterator[str]:
@@ -103,18 +102,6 @@ def _refreshed(sketch: Draft, plan: TablePlan, way: Refresh, why: str) -> TableP
         steps=steps,
         target=way.fresh,
     )
-
-
-def _impossible(plan: TablePlan, way: Refresh, reasons: list[str]) -> TablePlan:
-    finding = Finding(
-        "F701",
-        Severity.ERROR,
-        f"Schema evolution requires full refresh for model '{way.model}': {'; '.join(reasons)};"
-        f" and {way.never}.",
-        "Change the model, or drop its table and run it again.",
-    )
-    kept = tuple(f for f in plan.findings if f.code not in _STANDS_FOR | {"F102"})
-    return replace(plan, status=Status.BLOCKED, findings=(finding, *kept), steps=())
 
 
 def _blocked(plan: TablePlan, way: Refresh, reasons: list[str], *, removal: bool) -> TablePlan:

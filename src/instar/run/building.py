@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from instar.backends.base import Backend
-from instar.core.plan import Step
+from instar.core.plan import Step, TablePlan
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.run.functions import Functions
@@ -61,7 +61,12 @@ class Events:
 class Builder(Protocol):
     """One environment."""
 
-    threads: int
+    one_writer: bool
+    """Models can only be built one after the other."""
+
+    def threads(self, asked: int | None) -> int:
+        """How many models are built at once; as the engine bears it unless a number is asked for."""
+        ...
 
     def inferrer(self) -> Inferrer: ...
 
@@ -97,12 +102,16 @@ class Builder(Protocol):
         """A rename that can stand in one transaction with what takes the table's place; empty where none can."""
         ...
 
-    def cannot_refresh(self, model: Model, target: Table) -> str:
-        """Why a table cannot be computed anew in one atomic step; empty where it can."""
+    def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
+        """The table computed anew and put in as a whole: by one atomic step, or by renames."""
         ...
 
-    def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
-        """The table computed anew and put in by one atomic step."""
+    def stage(self, model: Model, plan: TablePlan) -> None:
+        """Make what the steps of a plan read beside tables; it outlives a kill, so that they can go on."""
+        ...
+
+    def unstage(self, model: Model, plan: TablePlan) -> None:
+        """The steps are done."""
         ...
 
     def build(self, order: Order, failpoint: Failpoint) -> int:

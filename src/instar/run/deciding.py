@@ -38,8 +38,10 @@ class Decisions:
             return "its first build"
         if plan.steps:
             return "its table changes"
-        if options.full_refresh or options.start or options.end:
-            return "--full-refresh" if options.full_refresh else "--start"
+        if options.full_refresh:
+            return "--full-refresh"
+        if timed(model) and (options.start or options.end):
+            return "--start"
         if known.fingerprint != self.marks[model.name]:
             return "its query changed"
         if dict(known.inputs) != dict(inputs):

@@ -15,7 +15,7 @@ from instar.backends.duckdb.types import parse_type, unnamed
 from instar.backends.duckdb.views import query_of
 from instar.backends.relational.create import comments, schema_sql
 from instar.backends.sql import literal, qualified, quote_double
-from instar.core.plan import Rung, Step
+from instar.core.plan import Rung, Step, TablePlan
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.errors import EngineError
@@ -65,12 +65,16 @@ _UNTOLD = {
 class DuckDBBuilder:
     """DuckDB has one writer: models are built one after the other."""
 
-    threads = 1
+    one_writer = True
 
     def __init__(self, backend: DuckDBBackend, schema: str) -> None:
         self._backend, self._schema = backend, schema
         self._marks = f"{quote_double(schema)}.{quote_double(MARKS)}"
         self._ready = False
+
+    def threads(self, asked: int | None) -> int:
+        del asked
+        return 1
 
     def inferrer(self) -> DuckDBInferrer:
         return DuckDBInferrer(self._backend.beside())
@@ -154,10 +158,6 @@ class DuckDBBuilder:
         rename = f"ALTER TABLE {qualified(live.name)} RENAME TO {quote_double(aside.name)}"
         return (*facts_of(live).drop_indexes(live.name), rename)
 
-    def cannot_refresh(self, model: Model, target: Table) -> str:
-        del model, target
-        return ""
-
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         name = qualified(target.name)
         lost: tuple[str, ...] = ()
@@ -187,6 +187,12 @@ class DuckDBBuilder:
                 repeatable=True,
             ),
         )
+
+    def stage(self, model: Model, plan: TablePlan) -> None:
+        """Every model is SQL here: its steps read tables only."""
+
+    def unstage(self, model: Model, plan: TablePlan) -> None:
+        """Nothing was staged."""
 
     # --- data ---
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 
 from instar.backends.duckdb.types import parse_type, type_sql, unnamed
-from instar.backends.sql import qualified, quote_double
+from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
 from instar.core.types import Column, Type
 from instar.run.inferring import CannotInfer
+from instar.run.probing import Words, made_up
 from instar.sources.models import Model, Target
 
 _TAKES = re.compile(r"\bnextval\b", re.IGNORECASE)
@@ -22,6 +25,14 @@ _LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
 _MISSING = re.compile(
     r"Referenced column \"([^\"]+)\" not found|does not have a column named \"([^\"]+)\""
     r"|[Cc]ould not find key \"([^\"]+)\" in struct|column \"([^\"]+)\" (?:does not exist|not found)"
+)
+
+_WORDS = Words(
+    kind=type_sql,
+    name=quote_double,
+    array=lambda values: f"[{', '.join(values)}]",
+    struct=lambda pairs: f"{{{', '.join(f'{literal(k)}: {v}' for k, v in pairs)}}}",
+    map=lambda pairs: f"MAP {{{', '.join(f'{k}: {v}' for k, v in pairs)}}}",
 )
 
 
@@ -90,12 +101,17 @@ class DuckDBInferrer:
     def null(self, type_: Type) -> str:
         return f"CAST(NULL AS {type_sql(type_)})"
 
-    def constant(self, sql: str) -> str | None:
-        try:
-            row = self._value(f"SELECT CAST(({sql}) AS VARCHAR)")
-        except duckdb.Error:
-            return None
-        return "NULL" if row is None or row[0] is None else str(row[0])
+    def values(
+        self, texts: Sequence[str], type_: Type, row: tuple[Column, ...]
+    ) -> tuple[tuple[str, ...], ...]:
+        told = ", ".join(f"CAST(CAST(({t}) AS {type_sql(type_)}) AS VARCHAR)" for t in texts)
+        sources = [f" FROM ({made}) AS live" for made in made_up(row, _WORDS)] if row else [""]
+        found: list[tuple[str, ...]] = []
+        for source in sources:
+            with contextlib.suppress(duckdb.Error):
+                values = self._value(f"SELECT {told}{source}")
+                found.append(tuple("NULL" if v is None else str(v) for v in values))
+        return tuple(found)
 
     def close(self) -> None:
         self._live.execute(f"DETACH {self._scratch}")

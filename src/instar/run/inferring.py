@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from instar.core.schema import TableName
@@ -46,8 +47,13 @@ class Inferrer(Protocol):
         """No value of a type, in the engine's words."""
         ...
 
-    def constant(self, sql: str) -> str | None:
-        """The value of an expression without columns, as text ("NULL" for none); None where it has columns."""
+    def values(
+        self, texts: Sequence[str], type_: Type, row: tuple[Column, ...]
+    ) -> tuple[tuple[str, ...], ...]:
+        """What expressions give over made-up rows, as values of the type in text ("NULL" for none).
+
+        One row without columns where `row` is empty. A row at which one of them fails is left out.
+        """
         ...
 
     def close(self) -> None: ...

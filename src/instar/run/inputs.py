@@ -59,13 +59,16 @@ class Inputs:
         """It may give other rows while no table that it reads has changed; a view hands that on."""
         known = self._restless.get(model.name)
         if known is None:
-            own = model.python or model.query.unseen
-            own = own or self._known_functions().move(self._calls(model))
+            own = not model.deterministic and self._moves(model)
             parents = (self.models.models[p] for p in self.models.parents(model.name))
             views = (p for p in parents if p.materialization == "view")
             known = own or any(self.restless(view) for view in views)
             self._restless[model.name] = known
         return known
+
+    def _moves(self, model: Model) -> bool:
+        unseen = model.python or model.query.unseen
+        return unseen or self._known_functions().move(self._calls(model))
 
     def _calls(self, model: Model) -> Calls:
         if model.python:

@@ -130,6 +130,7 @@ class ModelRunner:
             self._claim(model, plan)
         if plan.steps:
             with self._evolving:
+                self.builder.stage(model, plan)
                 report = apply_table(
                     plan,
                     self.builder.backend(model.format),
@@ -145,6 +146,7 @@ class ModelRunner:
             if report.result is not Result.APPLIED:
                 text = self._failure(report.error, model) if report.error else "failed"
                 return ModelResult(model.table, FAILED, error=text)
+            self.builder.unstage(model, plan)
         if adopting:
             self._claim(model, plan)
         self.failpoint("model:evolved")

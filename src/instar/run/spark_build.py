@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from instar.backends.spark.types import columns_from_json, spark_type
 from instar.backends.spark.views import shown_query, views_in
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.guards import MEND_KEY
-from instar.core.plan import Rung, Step
+from instar.core.plan import Rung, Step, TablePlan
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
 from instar.errors import EngineError
@@ -32,6 +33,10 @@ from instar.sources.models_views import ViewText
 from instar.spark import SparkHandle
 
 _LOOK_BACK = 100
+_FILES = """SELECT count(*) AS n, bit_xor(v) AS v FROM (SELECT DISTINCT xxhash64(_metadata.file_path,
+_metadata.file_size, _metadata.file_modification_time) AS v FROM {})"""
+"""No column is read for it. A view, and what lies in no file, has none."""
+_FEWEST, _MOST = 2, 16
 _MOVING = {
     **dict.fromkeys((*CLOCK, *CHANGING, "reflect", "java_method", "try_reflect"), frozenset[int]()),
     "unix_timestamp": frozenset((0,)),
@@ -41,7 +46,7 @@ _MOVING = {
 class SparkBuilder:
     """Several models at once: each is a Spark job of its own."""
 
-    threads = 4
+    one_writer = False
 
     def __init__(self, engine: Engine, schema: str) -> None:
         self._engine, self._schema = engine, schema
@@ -49,6 +54,13 @@ class SparkBuilder:
         assert isinstance(first, SparkBackend)
         self._handle: SparkHandle = first.handle
         self.formats: dict[TableName, str] = {}
+
+    def threads(self, asked: int | None) -> int:
+        """A job with few rows leaves most cores idle: as many models as the session has places for tasks."""
+        if asked is not None:
+            return asked
+        rows = self._handle.run("SELECT max(spark_partition_id()) + 1 AS n FROM range(4096)")
+        return min(max(int(rows[0]["n"]), _FEWEST), _MOST)
 
     def inferrer(self) -> SparkInferrer:
         return SparkInferrer(self._handle)
@@ -113,20 +125,33 @@ class SparkBuilder:
         del live, aside
         return ()
 
-    def cannot_refresh(self, model: Model, target: Table) -> str:
-        if model.python:
-            return "a Python model cannot be recomputed by one statement"
-        kept = [c.name for c in target.columns if not c.nullable]
-        if model.format == "iceberg" and kept:
-            return f"Iceberg cannot compute the NOT NULL column '{kept[0]}' in one statement"
-        return ""
-
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         place = self.place(target.name, model.format)
-        return refresh_steps(model, target, place, sql, self._location(target.name, model.format))
+        text = f"SELECT * FROM {self._staged_place(model)}" if model.python else sql
+        return refresh_steps(model, target, place, text, self._location(target.name, model.format))
+
+    def _staged_place(self, model: Model) -> str:
+        name = TableName(model.table.schema, f"{model.table.name}__instar_rows")
+        return self.place(name, model.format)
+
+    def stage(self, model: Model, plan: TablePlan) -> None:
+        if not _from_rows(model, plan):
+            return
+        place = self._staged_place(model)
+        with self._handle.errors():
+            rows = self._source(model, "")
+            if model.format == "iceberg":
+                rows.writeTo(place).using("iceberg").createOrReplace()
+            else:
+                writer = rows.write.format(model.format).mode("overwrite")
+                writer.option("overwriteSchema", "true").saveAsTable(place)
+
+    def unstage(self, model: Model, plan: TablePlan) -> None:
+        if _from_rows(model, plan):
+            self._handle.run(f"DROP TABLE IF EXISTS {self._staged_place(model)}")
 
     def _location(self, name: TableName, format_: str) -> str:
-        live = self.backend(format_).inspect([name]).get(name) if format_ == "parquet" else None
+        live = self.backend(format_).inspect([name]).get(name) if format_ != "delta" else None
         return live.extras.get("location", "") if isinstance(live, Table) else ""
 
     # --- data ---
@@ -234,13 +259,6 @@ class SparkBuilder:
             merge.whenNotMatchedBySource(f.expr(where)).delete().merge()
 
     def _parquet(self, order: Order, rows: Any, place: str, where: str | None) -> None:
-        incremental = order.model.incremental
-        if where is not None and (incremental is None or not incremental.partition_column):
-            raise EngineError(
-                "E161",
-                f"Parquet cannot replace a part of {order.live.name}",
-                hint="Use partition_column, or the format delta or iceberg.",
-            )
         with self._handle.errors():
             names = [c.name for c in order.live.columns if c.name not in order.live.partition_by]
             wish = [quote_backtick(n) for n in (*names, *order.live.partition_by)]
@@ -250,12 +268,6 @@ class SparkBuilder:
 
     def _merged(self, order: Order, rows: Any, place: str) -> None:
         assert order.model.incremental is not None
-        if order.model.format == "parquet":
-            raise EngineError(
-                "E161",
-                f"Parquet cannot merge into {order.live.name}",
-                hint="Use partition_column, or the format delta or iceberg.",
-            )
         from pyspark.sql import functions as f
 
         keys = [quote_backtick(k) for k in order.model.incremental.unique_key]
@@ -304,20 +316,22 @@ class SparkBuilder:
         return Functions("spark", _MOVING)
 
     def version(self, name: TableName, format_: str) -> str | None:
+        """The newest commit; of a table without commits, the files that hold its rows."""
         del format_
         own = self.formats.get(name, "delta")
         place = self.place(name, own)
-        try:
-            if own == "iceberg":
-                rows = self._handle.run(
-                    f"SELECT snapshot_id AS v FROM {place}.snapshots ORDER BY committed_at DESC LIMIT 1"
-                )
-                return str(rows[0]["v"]) if rows else "empty"
-            if own == "delta":
-                rows = self._handle.run(f"DESCRIBE HISTORY {place} LIMIT 1")
-                return str(rows[0]["version"])
-        except EngineError:
-            return None
+        asked = {
+            "iceberg": f"SELECT snapshot_id AS v FROM {place}.snapshots"
+            " ORDER BY committed_at DESC LIMIT 1",
+            "delta": f"DESCRIBE HISTORY {place} LIMIT 1",
+        }
+        if own in asked:
+            with contextlib.suppress(EngineError):
+                rows = self._handle.run(asked[own])
+                return str(rows[0]["v" if own == "iceberg" else "version"]) if rows else "empty"
+        with contextlib.suppress(EngineError):
+            row = self._handle.run(_FILES.format(place))[0]
+            return f"{row['n']}:{row['v']}"
         return None
 
     def rows(self, name: TableName, format_: str) -> int:
@@ -346,6 +360,11 @@ class SparkBuilder:
 
     def interrupt(self) -> None:
         self._handle.interrupt()
+
+
+def _from_rows(model: Model, plan: TablePlan) -> bool:
+    """No statement calls a function of Python: its rows are written down for the refresh to read."""
+    return model.python and any(step.rung is Rung.REFRESH for step in plan.steps)
 
 
 def _mark(order: Order) -> str:

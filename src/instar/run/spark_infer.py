@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Sequence
 from functools import partial
 
 from instar.backends.spark.schemas import schema_json
 from instar.backends.spark.types import columns_from_json, spark_type
-from instar.backends.sql import quote_backtick
+from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import TableName
 from instar.core.types import Column, Type
 from instar.errors import EngineError
 from instar.run.inferring import CannotInfer
+from instar.run.probing import Words, made_up
 from instar.run.python_model import call_model
 from instar.sources.models import Model, Target
 from instar.spark import SparkHandle
@@ -20,6 +22,14 @@ from instar.spark import SparkHandle
 _MISSING = re.compile(r"with name `((?:[^`]|``)+)`(?:\.`((?:[^`]|``)+)`)?(?:\.`((?:[^`]|``)+)`)?")
 _FIELD = re.compile(r"No such struct field `([^`]+)`")
 _LINE = re.compile(r"line (\d+),? pos")
+
+_WORDS = Words(
+    kind=spark_type,
+    name=quote_backtick,
+    array=lambda values: f"array({', '.join(values)})",
+    struct=lambda pairs: f"named_struct({', '.join(f'{literal_spark(k)}, {v}' for k, v in pairs)})",
+    map=lambda pairs: f"map({', '.join(f'{k}, {v}' for k, v in pairs)})",
+)
 
 
 class SparkInferrer:
@@ -79,12 +89,27 @@ class SparkInferrer:
     def null(self, type_: Type) -> str:
         return f"CAST(NULL AS {spark_type(type_)})"
 
-    def constant(self, sql: str) -> str | None:
+    def values(
+        self, texts: Sequence[str], type_: Type, row: tuple[Column, ...]
+    ) -> tuple[tuple[str, ...], ...]:
+        """All rows by one query; one by one only where some row fails."""
+        told = ", ".join(
+            f"coalesce(CAST(CAST(({t}) AS {spark_type(type_)}) AS STRING), 'NULL') AS v{n}"
+            for n, t in enumerate(texts)
+        )
+        sources = [f" FROM ({made})" for made in made_up(row, _WORDS)] if row else [""]
+        asked = [f"SELECT {told}{source}" for source in sources]
+        together = self._values(" UNION ALL ".join(asked))
+        if together is not None or len(asked) == 1:
+            return tuple(together or ())
+        found = (self._values(one) for one in asked)
+        return tuple(values[0] for values in found if values)
+
+    def _values(self, sql: str) -> list[tuple[str, ...]] | None:
         try:
-            rows = self._handle.run(f"SELECT CAST(({sql}) AS STRING) AS v")
+            return [tuple(map(str, row)) for row in self._handle.run(sql)]
         except EngineError:
             return None
-        return "NULL" if rows[0]["v"] is None else str(rows[0]["v"])
 
     def close(self) -> None:
         with self._handle.errors():

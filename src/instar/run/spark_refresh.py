@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from instar.backends.base import SWITCH
 from instar.backends.spark import delta_sql
-from instar.backends.spark.iceberg_ddl import FORMAT_VERSION
-from instar.backends.spark.statements import properties_sql
+from instar.backends.spark.aside import aside_name
+from instar.backends.spark.iceberg_ddl import FORMAT_VERSION, create_table
+from instar.backends.spark.statements import full_name, properties_sql, rename_table
 from instar.backends.spark.types import spark_type
 from instar.backends.sql import literal_spark, qualified, quote_backtick
 from instar.core.guards import refusal
@@ -25,11 +26,14 @@ _TWICE = "__instar_twice"
 def refresh_steps(
     model: Model, target: Table, place: str, sql: str, location: str
 ) -> tuple[Step, ...]:
-    """`location` is where the files of the live table lie; only Parquet asks."""
+    """`location` is where the files of the live table lie; Delta does not ask."""
     lost = ("rows that the query no longer returns",) if model.incremental else ()
     select = _selected(model, target, sql)
+    required = any(not c.nullable for c in target.columns)
     if model.format == "parquet":
         statements = _parquet(target, place, select, _next_folder(location, select))
+    elif model.format == "iceberg" and required:
+        statements = _iceberg_aside(target, place, select, _next_folder(location, select))
     else:
         statements = _STATEMENTS[model.format](target, place, select)
     step = Step(
@@ -42,7 +46,7 @@ def refresh_steps(
         reversible=False,
         confirm=f"recomputes {target.name} from its query and replaces it as a whole",
         irreversible=lost,
-        repeatable=len(statements) == 1,
+        repeatable=model.format != "parquet",
     )
     return (step,)
 
@@ -124,6 +128,20 @@ def _delta(target: Table, place: str, select: str) -> tuple[str, ...]:
 def _iceberg(target: Table, place: str, select: str) -> tuple[str, ...]:
     said = properties_sql({FORMAT_VERSION: "2", **target.properties})
     return (f"CREATE OR REPLACE TABLE {place} USING iceberg TBLPROPERTIES ({said}) AS\n{select}",)
+
+
+def _iceberg_aside(target: Table, place: str, select: str, folder: str) -> tuple[str, ...]:
+    """CREATE … AS makes every column nullable: filled aside and renamed in; each statement bears repetition."""
+    catalog = place.split(".", 1)[0]
+    aside = aside_name(target.name)
+    full = full_name(catalog, aside)
+    return (
+        f"DROP TABLE IF EXISTS {full}",
+        create_table(full, target, folder),
+        f"INSERT INTO {full} BY NAME\n{select}",
+        f"DROP TABLE IF EXISTS {place}",
+        rename_table(catalog, aside, target.name),
+    )
 
 
 def _next_folder(location: str, select: str) -> str:

@@ -71,6 +71,7 @@ class Model:
     tags: tuple[str, ...] = ()
     places: Mapping[str, Location] = field(default_factory=dict, compare=False)
     python: bool = False
+    deterministic: bool = False
     file: SourceFile | None = field(default=None, compare=False, repr=False)
 
     def locate(self, at: int | None) -> Location:
@@ -259,6 +260,8 @@ class _Loader:
         kind, incremental = _materialization(said, file)
         columns = {n: self._column(n, c, said) for n, c in said.columns.items()}
         _no_ring(columns)
+        format_ = self._format(kind, said)
+        _parquet_way(format_, incremental, said)
         return Model(
             name=name,
             table=TableName(self.env.schema, name),
@@ -267,13 +270,14 @@ class _Loader:
             body=body,
             offset=begin,
             query=query,
-            format=self._format(kind, said),
+            format=format_,
             strategy=said.values.get("strategy", "alter_and_backfill"),
             columns=MappingProxyType(columns),
             incremental=incremental,
             tags=tuple(said.values.get("tags", ())),
             places=MappingProxyType(said.places),
             python=python,
+            deterministic=bool(said.values.get("deterministic", False)),
             file=file,
         )
 
@@ -367,6 +371,19 @@ def _materialization(said: Said, file: SourceFile) -> tuple[Materialization, Inc
         raw.get("partition_column"),
         raw.get("event_time_column"),
         raw.get("granularity", "day"),
+    )
+
+
+def _parquet_way(format_: str, way: Incremental | None, said: Said) -> None:
+    """Parquet has no commit that replaces some rows: only whole partitions can be put in."""
+    if format_ != "parquet" or way is None or way.partition_column:
+        return
+    key = "unique_key" if way.unique_key else "event_time_column"
+    raise ProjectError(
+        "E161",
+        f"Parquet cannot replace single rows, as '{key}' asks for",
+        hint="Use partition_column, or the format delta or iceberg.",
+        where=said.places.get(f"incremental.{key}", said.places.get("incremental")),
     )
 
 

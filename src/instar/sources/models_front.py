@@ -13,7 +13,6 @@ from instar.sources.models_keys import (
     EVOLUTION_KEYS,
     INCREMENTAL_KEYS,
     MODEL_KEYS,
-    PLANNED,
 )
 from instar.sources.nodes import MappingNode, Node, Scalar
 from instar.sources.reading import Read, Reader
@@ -88,13 +87,8 @@ def read_settings(file: SourceFile, tree: Node, what: str) -> Said:
     reader = Reader(file)
     top = reader.object(tree, MODEL_KEYS, what)
     said = Said()
-    for key in ("materialization", "format", "tags"):
+    for key in ("materialization", "format", "deterministic", "tags"):
         _take(said, top, key, file, key)
-    if said.values.get("materialization") in PLANNED:
-        name = said.values["materialization"]
-        raise file.error(
-            "E161", f"materialization '{name}' is not available yet", top.place("materialization")
-        )
     if "schema_evolution" in top.values:
         inner = reader.object(top.values["schema_evolution"], EVOLUTION_KEYS, "schema_evolution")
         _take(said, inner, "strategy", file, "strategy")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from instar.sources.keys import FORMATS, Key, Keys, Kind
 
 MATERIALIZATIONS = ("view", "table", "incremental")
-PLANNED = ("dynamic_table",)
 STRATEGIES = ("alter_and_backfill", "full_refresh")
 GRANULARITIES = ("hour", "day", "week", "month", "year")
 
@@ -37,11 +36,16 @@ MODEL_KEYS: Keys = {
     "materialization": Key(
         Kind.TEXT,
         "What the model becomes; `table` unless said.",
-        choices=(*MATERIALIZATIONS, *PLANNED),
+        choices=MATERIALIZATIONS,
     ),
     "format": Key(Kind.TEXT, "The format on Spark, where it differs.", choices=FORMATS),
     "schema_evolution": Key(Kind.OBJECT, "How the table follows the query.", keys=EVOLUTION_KEYS),
     "columns": Key(Kind.NAMED, "What is known about output columns.", keys=COLUMN_KEYS),
     "incremental": Key(Kind.OBJECT, "How new rows come in.", keys=INCREMENTAL_KEYS),
+    "deterministic": Key(
+        Kind.FLAG,
+        "true: its rows depend on its text and on the tables that it reads alone, so an unchanged model"
+        " is skipped though Instar cannot tell (a Python model, a file, the clock).",
+    ),
     "tags": Key(Kind.NAMES, "Words to select models by."),
 }

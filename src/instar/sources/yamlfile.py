@@ -105,6 +105,9 @@ def parse_fully(file: SourceFile) -> Node | None:
 
 def _bad_yaml(file: SourceFile, error: Any) -> ProjectError:
     mark = error.problem_mark or error.context_mark
+    # What is not closed is missed at the end only; the line that opens it is the broken one.
+    unclosed = any(words in str(error.problem) for words in ("<stream end>", "end of stream"))
+    mark = error.context_mark or mark if unclosed else mark
     problem = " ".join(str(error.problem or error.context or "not YAML").split())
     hint = next((text for part, text in _HINTS.items() if part in problem), None)
     where = file.location(mark.line + 1, mark.column + 1) if mark else file.location()

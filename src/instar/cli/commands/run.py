@@ -78,7 +78,8 @@ Threads = Annotated[
         min=1,
         metavar="N",
         envvar="INSTAR_THREADS",
-        help="Models at once, as far as the engine bears it.",
+        help="Models at once on Spark; unless said, as many as the session runs tasks at once."
+        " DuckDB has one writer.",
     ),
 ]
 FailFast = Annotated[
