@@ -269,6 +269,8 @@ def _odd_constraints(oid: int, own: Sequence[Row]) -> Iterator[str]:
             yield f"the exclusion constraint {row[1]} cannot be carried over"
         elif row[2] in "pu" and row[6]:
             yield f"the deferrable key {row[1]} cannot be carried over"
+        elif row[15]:
+            yield f"the key {row[1]} is WITHOUT OVERLAPS and cannot be carried over"
         elif not row[5] and HELPER not in row[1]:
             yield f"the constraint {row[1]} is not validated, so that rows may break it"
         elif not row[11]:
