@@ -241,6 +241,10 @@ NEVER = {
     "an exclusion": ("ALTER TABLE t ADD EXCLUDE USING btree (n WITH =)", "exclusion"),
     "not valid": ("ALTER TABLE t ADD CHECK (n > 0) NOT VALID", "not validated"),
     "NOT NULL that is not valid": ("ALTER TABLE t ADD NOT NULL n NOT VALID", "not validated"),
+    "an index of the row": (
+        "CREATE FUNCTION f(t) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT $1.id'; CREATE INDEX i ON t (f(t.*))",
+        "over the whole row",
+    ),
     "a key of periods": (
         "ALTER TABLE t ADD r int4range, ADD p int4range, ADD UNIQUE (r, p WITHOUT OVERLAPS)",
         "WITHOUT OVERLAPS",

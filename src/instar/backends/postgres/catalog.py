@@ -109,6 +109,9 @@ WHERE c.reltablespace <> 0 AND i.indrelid = ANY(%s::oid[])
 UNION ALL SELECT DISTINCT i.indrelid, 'uncarried', 'the statistics target of the index ' || c.relname
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE coalesce(a.attstattarget, -1) >= 0 AND i.indrelid = ANY(%s::oid[])
+UNION ALL SELECT i.indrelid, 'whole row', c.relname::text
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE concat(i.indexprs, i.indpred) LIKE '%%:varattno 0 %%' AND i.indrelid = ANY(%s::oid[])
 UNION ALL SELECT conrelid, 'uncarried', 'NO INHERIT of the constraint ' || conname
 FROM pg_constraint WHERE contype IN ('c', 'n') AND connoinherit AND conrelid = ANY(%s::oid[])
 UNION ALL SELECT DISTINCT objoid, 'uncarried', 'its security labels' FROM pg_seclabel
