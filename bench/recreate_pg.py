@@ -1,18 +1,23 @@
 """Recreation of a PostgreSQL table of five million rows while it may be written to.
 
 Reference: the bare INSERT ... SELECT with the same conversion and the same index builds, in the same run.
-`INSTAR_BENCH_ROWS` sets another size.
+`INSTAR_BENCH_ROWS` sets another size. Besides the wall time it says the CPU seconds of the server and of the client:
+on a machine that has other work to do they are the steadier figure.
 """
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import psycopg
 from tests.backends.postgres.server import PostgresServer
 
-from bench.measure import alternating, timed
+from bench.measure import conditions
 from bench.projects import project_folder, write_manifest
 from instar import Policy, Project
 
@@ -49,14 +54,60 @@ def fill(url: str) -> None:
         sql.execute("VACUUM ANALYZE t")
 
 
-def bare(url: str) -> float:
-    fill(url)
-    with psycopg.connect(url, autocommit=True) as sql:
-        return timed(lambda: [sql.execute(statement) for statement in BARE])
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds: on the wall, of the server's processes, of this one."""
+
+    wall: float
+    server: float
+    client: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.wall:.1f} s wall, CPU {self.server:.1f} s server + {self.client:.1f} s client"
+        )
 
 
-def ours(root: Path, url: str) -> float:
-    fill(url)
+def server_seconds(pid: int) -> float:
+    """CPU of a server: its first process with all that have ended, and those that have not."""
+    ticks = sum(_times(pid)[1:])
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent, user, system, *_ = _times(int(folder.name))
+        except OSError:
+            continue
+        ticks += user + system if parent == pid else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _times(pid: int) -> tuple[int, ...]:
+    """The parent, then ticks: user, system, and both of children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[1]), *map(int, fields[11:15]))
+
+
+def spent(server: PostgresServer, action: Callable[[], object]) -> Spent:
+    server_before = _settled(server)
+    wall, client = time.perf_counter(), time.process_time()
+    action()
+    wall, client = time.perf_counter() - wall, time.process_time() - client
+    return Spent(wall, _settled(server) - server_before, client)
+
+
+def _settled(server: PostgresServer) -> float:
+    """Connections that were closed have ended by then: one that ends meanwhile would not be seen."""
+    time.sleep(1)
+    return server_seconds(server.pid())
+
+
+def bare(server: PostgresServer) -> Spent:
+    fill(server.url())
+    with psycopg.connect(server.url(), autocommit=True) as sql:
+        return spent(server, lambda: [sql.execute(statement) for statement in BARE])
+
+
+def ours(root: Path, server: PostgresServer) -> Spent:
+    fill(server.url())
     (root / ".instar/state.db").unlink(missing_ok=True)
     project = Project.load(root)
     plan = project.plan("pg", Policy.of(allow_rewrite=True))
@@ -66,7 +117,12 @@ def ours(root: Path, url: str) -> float:
         (report,) = project.apply(plan, confirm=lambda _: True).tables
         assert report.ok, report.error
 
-    return timed(apply)
+    return spent(server, apply)
+
+
+def middle(runs: list[Spent]) -> Spent:
+    """The median of each figure."""
+    return Spent(*(median(getattr(r, f) for r in runs) for f in ("wall", "server", "client")))
 
 
 def main() -> None:
@@ -78,18 +134,15 @@ def main() -> None:
                 file.write("  pg: {type: postgres, url: '${INSTAR_BENCH_PG}', schema: public}\n")
             os.environ["INSTAR_BENCH_PG"] = server.url()
             declare(root, AFTER)
-            seconds = alternating(
-                ROUNDS, bare=lambda: bare(server.url()), instar=lambda: ours(root, server.url())
-            )
+            runs = [(bare(server), ours(root, server)) for _ in range(ROUNDS)]
     finally:
         server.stop()
-    print(
-        f"recreate_pg: instar apply, captured, copied, verified, swapped  {seconds['instar']:.1f} s"
-    )
-    print(
-        f"recreate_pg: reference, INSERT ... SELECT and index builds      {seconds['bare']:.1f} s"
-    )
-    print(f"recreate_pg: {seconds['instar'] / seconds['bare']:.2f}x", flush=True)
+    reference, instar = (middle([run[side] for run in runs]) for side in (0, 1))
+    cpu = (instar.server + instar.client) / (reference.server + reference.client)
+    print(f"recreate_pg: {ROWS:,} rows, {conditions()}")
+    print(f"recreate_pg: instar apply, captured, copied, verified, swapped  {instar}")
+    print(f"recreate_pg: reference, INSERT ... SELECT and index builds      {reference}")
+    print(f"recreate_pg: {instar.wall / reference.wall:.2f}x wall, {cpu:.2f}x CPU", flush=True)
 
 
 if __name__ == "__main__":

@@ -98,6 +98,27 @@ def test_a_key_that_changes_with_the_copy(world: World) -> None:
     ) == [("a",), ("b",), ("v",)]
 
 
+def test_a_key_of_values_at_the_edge(world: World) -> None:
+    world.sql(
+        "CREATE TABLE t (a numeric(20, 2), b timestamptz, c uuid, d text, n int, PRIMARY KEY (a, b, c, d))"
+    )
+    world.sql(
+        "INSERT INTO t SELECT a, b, c, d, row_number() OVER () "
+        "FROM unnest('{NaN,-1.5,0,99}'::numeric[]) AS a, "
+        "unnest('{infinity,-infinity,0044-03-15 BC}'::timestamptz[]) AS b, "
+        "unnest('{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'::uuid[]) AS c, "
+        "unnest(ARRAY['', '''', 'Ä', '\\', '%s', 'null']) AS d"
+    )
+    before = world.sql("SELECT a::text, b::text, c, d, n FROM t ORDER BY n")
+    live = world.live()
+    assert live is not None
+    columns = (*live.columns[:-1], Column("n", BIG))
+    world.apply(world.want(*columns, primary_key=("d", "c", "b", "a")))
+    assert world.sql("SELECT a::text, b::text, c, d, n FROM t ORDER BY n") == before
+    assert len(before) == 144
+    assert world.indexes() == ["t_pkey"]
+
+
 def test_what_hangs_on_it(world: World) -> None:
     """Keys, indexes, defaults, CHECKs, the comment and privileges; names stay, those of the old one are marked."""
     world.sql(

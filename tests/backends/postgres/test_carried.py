@@ -240,6 +240,15 @@ NEVER = {
     "itself by a foreign key": ("ALTER TABLE t ADD FOREIGN KEY (n) REFERENCES t (id)", "itself"),
     "an exclusion": ("ALTER TABLE t ADD EXCLUDE USING btree (n WITH =)", "exclusion"),
     "not valid": ("ALTER TABLE t ADD CHECK (n > 0) NOT VALID", "not validated"),
+    "NOT NULL that is not valid": ("ALTER TABLE t ADD NOT NULL n NOT VALID", "not validated"),
+    "an index of the row": (
+        "CREATE FUNCTION f(t) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT $1.id'; CREATE INDEX i ON t (f(t.*))",
+        "over the whole row",
+    ),
+    "a key of periods": (
+        "ALTER TABLE t ADD r int4range, ADD p int4range, ADD UNIQUE (r, p WITHOUT OVERLAPS)",
+        "WITHOUT OVERLAPS",
+    ),
     "a function's body": (
         "CREATE FUNCTION f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM {s}.t; END",
         "the body of",
@@ -386,15 +395,31 @@ def test_a_comment_goes_with_its_constraint_and_index(world: World) -> None:
     )
 
 
-def test_the_plan_names_what_is_not_carried_over(world: World) -> None:
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE INDEX by_sum ON t ((n + id))")
-    world.sql("ALTER INDEX by_sum ALTER COLUMN 1 SET STATISTICS 50")
+UNCARRIED = {
+    "the statistics target of the index by_sum": (
+        "CREATE INDEX by_sum ON t ((n + id)); ALTER INDEX by_sum ALTER COLUMN 1 SET STATISTICS 50"
+    ),
+    "NO INHERIT of the constraint there": (
+        "ALTER TABLE t ADD CONSTRAINT there CHECK (id > 0) NO INHERIT"
+    ),
+}
+
+
+@pytest.mark.parametrize("words", UNCARRIED)
+def test_the_plan_names_what_is_not_carried_over(world: World, words: str) -> None:
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
+    world.sql(UNCARRIED[words])
+    live = world.live()
+    assert live is not None
     plan = world.plan(
-        world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
+        world.want(
+            Column("id", INT, nullable=False),
+            Column("n", BIG),
+            primary_key=("id",),
+            constraints=live.constraints,
+        )
     )
-    assert "not carried over: the statistics target of the index by_sum" in str(
-        plan.steps[0].confirm
-    )
+    assert f"not carried over: {words}" in str(plan.steps[0].confirm)
 
 
 def test_the_plan_names_an_index_whose_build_failed(world: World) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from backends.postgres.world import World
 from instar.backends.postgres.keyset import Keyset, Place
-from instar.backends.postgres.session import Patience
 
 
 def walked(world: World, keyset: Keyset, size: int) -> list[list[tuple[object, ...]]]:
@@ -39,11 +38,10 @@ def test_an_empty_table_has_no_batch(world: World) -> None:
 
 
 def test_a_size_follows_the_time_within_its_bounds() -> None:
-    patience = Patience(batch_seconds=0.5)
-    assert Keyset.adapted(1000, 0.1, patience) == 2000
-    assert Keyset.adapted(1000, 0.5, patience) == 1000
-    assert Keyset.adapted(1000, 1.1, patience) == 500
-    assert Keyset.adapted(50, 9.0, patience) == 50
-    assert Keyset.adapted(90_000, 0.1, patience) == 100_000
-    assert Keyset.adapted(90_000, 0.1, patience, largest=1_000_000) == 180_000
-    assert Keyset.adapted(10_000, 0.1, patience, largest=10_000) == 10_000
+    assert Keyset.adapted(1000, 0.1, 0.5) == 2000
+    assert Keyset.adapted(1000, 0.5, 0.5) == 1000
+    assert Keyset.adapted(1000, 1.1, 0.5) == 500
+    assert Keyset.adapted(50, 9.0, 0.5) == 50
+    assert Keyset.adapted(90_000, 0.1, 0.5) == 100_000
+    assert Keyset.adapted(90_000, 0.1, 0.5, largest=1_000_000) == 180_000
+    assert Keyset.adapted(10_000, 0.1, 0.5, largest=10_000) == 10_000

@@ -137,6 +137,75 @@ def test_the_key_itself_changes(world: World) -> None:
     assert rows == [("code",), ("n",)]
 
 
+def test_another_key_is_followed_by_the_old_one(world: World) -> None:
+    """No index of the new table begins with the old key: one of its own serves, and goes with the swap."""
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, tenant int NOT NULL, n int)")
+    world.sql("INSERT INTO t SELECT i, i % 7, i FROM generate_series(1, 500) AS i")
+    wanted = world.want(
+        Column("id", INT, nullable=False),
+        Column("tenant", INT, nullable=False),
+        Column("n", BIG),
+        primary_key=("tenant", "id"),
+    )
+    seen: list[str] = []
+
+    def writes() -> None:
+        seen.extend(
+            i
+            for (i,) in world.sql(
+                "SELECT indexdef FROM pg_indexes WHERE indexname LIKE '%instar_h'"
+            )
+        )
+        world.sql("UPDATE t SET id = -id WHERE id IN (1, 250); DELETE FROM t WHERE id = 500")
+        world.sql("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (2, 3, 2000)")
+        world.sql("UPDATE t SET tenant = -1 WHERE id = 3; INSERT INTO t VALUES (0, 0, 0)")
+
+    world.run(world.plan(wanted), at("recreate entered swap", writes))
+    assert [s.rpartition(" ")[2] for s in seen] == ["(id)"]
+    kept = "SELECT id, tenant, n FROM {} EXCEPT SELECT id, tenant, n FROM {}"
+    assert world.sql(kept.format("t", "t__instar_old_1")) == []
+    assert world.sql(kept.format("t__instar_old_1", "t")) == []
+    names = world.sql("SELECT indexname FROM pg_indexes WHERE schemaname = %s", [world.schema])
+    assert sorted(names) == [("t_pkey",), ("t_pkey__instar_o1",)]
+
+
+def test_a_row_that_breaks_the_new_key_after_the_check(world: World) -> None:
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, code int NOT NULL, n int)")
+    world.sql("INSERT INTO t SELECT i, i, i FROM generate_series(1, 300) AS i")
+    plan = world.plan(
+        world.want(
+            Column("id", INT, nullable=False),
+            Column("code", INT, nullable=False),
+            Column("n", BIG),
+            primary_key=("code",),
+        )
+    )
+    late = at("recreate cut-over", lambda: world.sql("INSERT INTO t VALUES (1000, 1, 1)"))
+    with pytest.raises(VerificationFailed) as caught:
+        world.run(plan, late)
+    assert caught.value.code == "E227"
+    assert relations(world) == ["t"]
+    assert world.sql("SELECT count(*) FROM t") == [(301,)]
+
+
+def test_columns_that_are_named_like_those_of_a_recreation(world: World) -> None:
+    world.sql(
+        "CREATE TABLE t (id text PRIMARY KEY, __instar_key_1 int, k1 int, live int, copied int)"
+    )
+    world.sql("INSERT INTO t SELECT i, i, i, i, i FROM generate_series(1, 300) AS i")
+    names = ("__instar_key_1", "k1", "live", "copied")
+    columns = (Column("id", INT, nullable=False), *(Column(name, INT) for name in names))
+    wanted = world.want(*columns, primary_key=("id",))
+    moves = at(
+        "recreate verify", lambda: world.sql("UPDATE t SET id = '-7', k1 = 0 WHERE id = '7'")
+    )
+    world.run(world.plan(wanted), moves)
+    assert world.sql("SELECT id, __instar_key_1, k1, live, copied FROM t ORDER BY id LIMIT 2") == [
+        (-7, 7, 0, 7, 7),
+        (1, 1, 1, 1, 1),
+    ]
+
+
 def test_text_keys_become_numbers(world: World) -> None:
     world.sql("CREATE TABLE t (id text PRIMARY KEY, at timestamp)")
     world.sql("INSERT INTO t SELECT i::text, '2020-01-01' FROM generate_series(1, 300) AS i")

@@ -1,4 +1,4 @@
-"""While two connections insert, update, delete and move keys, a table is recreated again and again.
+"""While two connections insert, update, delete and move keys, a table is recreated with a type and a key that change.
 
 Each writer keeps its own account of what it wrote; at the end the table must be exactly the two accounts.
 INSTAR_TEST_PG_ROWS and INSTAR_TEST_PG_ROUNDS make it a million rows and ten rounds.
@@ -20,11 +20,16 @@ from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT
 from instar.backends.postgres.session import Patience
+from instar.core.changes import kind
 from instar.core.schema import Hint, Unique
 from instar.core.types import Column
 
 ROWS = int(os.environ.get("INSTAR_TEST_PG_ROWS", "20000"))
 ROUNDS = int(os.environ.get("INSTAR_TEST_PG_ROUNDS", "4"))
+KEYS = (("tenant", "id"), ("label",), ("id",))
+"""The key of each round, over and over; the table begins with the last one."""
+
+Client = psycopg.Connection[tuple[object, ...]]
 
 
 @dataclass
@@ -34,7 +39,7 @@ class Writer(threading.Thread):
     url: str
     schema: str
     parity: int
-    account: dict[int, tuple[int, str]]
+    account: dict[int, tuple[int, int, str]]
     stop: threading.Event
     longest: float = 0.0
     done: int = 0
@@ -62,57 +67,78 @@ class Writer(threading.Thread):
         except BaseException as error:
             self.failure = error
 
-    def _write(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        mine, kind = self._random.choice(list(islice(self.account, 500))), self._random.random()
+    def _write(self, connection: Client) -> None:
+        mine, kind = self._any(), self._random.random()
         value, label = self._random.randrange(2**31), f"l{self._random.random()}"
+        tenant = self._random.randrange(-3, 4)
         self.top += 2 * self._random.randrange(1, 5)
         free = self.top
-        if kind < 0.4:
-            self._sql(
-                connection, "UPDATE t SET n = %s, label = %s WHERE id = %s", value, label, mine
-            )
-            self.account[mine] = (value, label)
+        if kind < 0.3:
+            sql = "UPDATE t SET n = %s, label = %s WHERE id = %s"
+            self._sql(connection, sql, value, label, mine)
+            self.account[mine] = (self.account[mine][0], value, label)
+        elif kind < 0.5:
+            self._insert(connection, free, (tenant, value, label))
         elif kind < 0.6:
-            self._sql(
-                connection, "INSERT INTO t (id, n, label) VALUES (%s, %s, %s)", free, value, label
-            )
-            self.account[free] = (value, label)
-        elif kind < 0.75:
             self._sql(connection, "DELETE FROM t WHERE id = %s", mine)
             del self.account[mine]
-        elif kind < 0.9:
+        elif kind < 0.7:
             self._sql(connection, "UPDATE t SET id = %s WHERE id = %s", free, mine)
             self.account[free] = self.account.pop(mine)
+        elif kind < 0.8:
+            self._sql(connection, "UPDATE t SET tenant = %s WHERE id = %s", tenant, mine)
+            self.account[mine] = (tenant, *self.account[mine][1:])
+        elif kind < 0.9:
+            self._replace(connection, mine, (tenant, value, self.account[mine][2]))
         else:
             self._swap_labels(connection, mine)
 
-    def _swap_labels(self, connection: psycopg.Connection[tuple[object, ...]], one: int) -> None:
+    def _any(self) -> int:
+        return self._random.choice(list(islice(self.account, 500)))
+
+    def _insert(self, connection: Client, key: int, row: tuple[int, int, str]) -> None:
+        sql = "INSERT INTO t (id, tenant, n, label) VALUES (%s, %s, %s, %s)"
+        self._sql(connection, sql, key, *row)
+        self.account[key] = row
+
+    def _replace(self, connection: Client, key: int, row: tuple[int, int, str]) -> None:
+        """The same id and label go and come back as another row."""
+        with connection.transaction():
+            self._sql(connection, "DELETE FROM t WHERE id = %s", key)
+            self._insert(connection, key, row)
+
+    def _swap_labels(self, connection: Client, one: int) -> None:
         """Two rows trade unique values in one transaction: a copy that follows row by row would clash."""
-        two = self._random.choice(list(islice(self.account, 500)))
+        two = self._any()
         if one == two:
             return
-        (n1, l1), (n2, l2) = self.account[one], self.account[two]
+        (t1, n1, l1), (t2, n2, l2) = self.account[one], self.account[two]
         with connection.transaction():
             self._sql(connection, "UPDATE t SET label = %s WHERE id = %s", f"x{l1}", one)
             self._sql(connection, "UPDATE t SET label = %s WHERE id = %s", l1, two)
             self._sql(connection, "UPDATE t SET label = %s WHERE id = %s", l2, one)
-        self.account[one], self.account[two] = (n1, l2), (n2, l1)
+        self.account[one], self.account[two] = (t1, n1, l2), (t2, n2, l1)
 
-    def _sql(
-        self, connection: psycopg.Connection[tuple[object, ...]], text: str, *values: object
-    ) -> None:
+    def _sql(self, connection: Client, text: str, *values: object) -> None:
         found = connection.execute(text, values)
         assert found.rowcount == 1, f"{text} {values} touched {found.rowcount} rows"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600 + ROWS * ROUNDS // 2000)
 def test_the_table_equals_an_account_of_the_writes(
     postgres: PostgresServer, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int, label text CONSTRAINT one_label UNIQUE)")
-    world.sql("INSERT INTO t SELECT i, i, 'l' || i FROM generate_series(1, %s) AS i", [ROWS])
+    world.sql(
+        "CREATE TABLE t (id int PRIMARY KEY, tenant int NOT NULL, n int, "
+        "label text NOT NULL CONSTRAINT one_label UNIQUE)"
+    )
+    world.sql(
+        "INSERT INTO t SELECT i, i %% 7, i, 'l' || i FROM generate_series(1, %s) AS i", [ROWS]
+    )
+    world.sql("CREATE INDEX t_id ON t (id)")
     stop = threading.Event()
-    accounts = [{i: (i, f"l{i}") for i in range(1, ROWS + 1) if i % 2 == p} for p in (0, 1)]
+    accounts = [{i: (i % 7, i, f"l{i}") for i in range(1, ROWS + 1) if i % 2 == p} for p in (0, 1)]
     writers = [
         Writer(postgres.url(), world.schema, p, account, stop) for p, account in enumerate(accounts)
     ]
@@ -131,7 +157,7 @@ def test_the_table_equals_an_account_of_the_writes(
         own.close()
     assert [w.failure for w in writers] == [None, None]
     expected = sorted((i, *row) for w in writers for i, row in w.account.items())
-    found = world.sql("SELECT id, n, label FROM t ORDER BY id")
+    found = world.sql("SELECT id, tenant, n, label FROM t ORDER BY id")
     assert found == expected
     with capsys.disabled():
         print(
@@ -142,18 +168,25 @@ def test_the_table_equals_an_account_of_the_writes(
 
 
 def _recreate(world: World, number: int) -> int:
-    """A type change each time; in the third round the key widens, too."""
+    """A type and the key change each time; in the third round a column of the key widens, too."""
     type_ = BIG if number % 2 == 0 else INT
     id_type = BIG if number >= 2 else INT
+    key = KEYS[number % len(KEYS)]
     wanted = world.want(
         Column("id", id_type, nullable=False),
+        Column("tenant", INT, nullable=False),
         Column("n", type_),
-        Column("label", TEXT),
-        primary_key=("id",),
+        Column("label", TEXT, nullable=False),
+        primary_key=key,
         constraints=(Unique("one_label", ("label",)),),
         hints={("n",): Hint(using="n")} if number % 2 else {},
     )
     plan = world.plan(wanted)
     assert not plan.blocked, plan.findings
     assert [s.kind for s in plan.steps] == ["recreate"]
-    return int(world.run(plan)["lock_ms"])
+    assert {"modify_column", "change_primary_key"} <= {kind(c.change) for c in plan.changes}
+    lock = int(world.run(plan)["lock_ms"])
+    live = world.live()
+    assert live is not None
+    assert live.primary_key == key
+    return lock

@@ -46,8 +46,6 @@ from instar.errors import (
 )
 
 _PHASES = (CREATE, COPY, BUILD, VERIFY, TIDY, SWAP, LOOK, NAMES)
-_INDEX = "__instar_h"
-"""Behind the table's name: the index of hidden columns."""
 _COLUMNS = """SELECT attname FROM pg_attribute
 WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
 
@@ -203,9 +201,9 @@ class Recreation:
     def _build(self) -> None:
         """Keys and indexes by jobs, under names of their own until the swap; an invalid one is begun anew."""
         recipe, builds = self.recipe, list(self.recipe.builds)
-        if recipe.hidden:
-            name = beside(recipe.table, _INDEX).name
-            columns = ", ".join(quote_double(c) for c in recipe.hidden)
+        if recipe.searched:
+            name = recipe.search_index.name
+            columns = ", ".join(quote_double(c) for c in recipe.searched)
             sql = f"CREATE INDEX ASYNC {quote_double(name)} ON {recipe.new} ({columns})"
             builds.append((name, name, sql))
         for number, (short, _, sql) in enumerate(builds, start=1):
@@ -246,9 +244,9 @@ class Recreation:
         return fitted(self.recipe.name, f"{OLD}{number}")
 
     def _tidy(self) -> None:
-        """What only the comparison needed goes: the hidden columns, their index first."""
-        if self.recipe.hidden:
-            self.session.ddl(f"DROP INDEX IF EXISTS {qualified(beside(self.recipe.table, _INDEX))}")
+        """What only the comparison needed goes: its index, then the hidden columns."""
+        if self.recipe.searched:
+            self.session.ddl(f"DROP INDEX IF EXISTS {qualified(self.recipe.search_index)}")
         there = {str(row[0]) for row in self.session.ask(_COLUMNS, [self.recipe.new])}
         for column in self.recipe.hidden:
             if column in there:

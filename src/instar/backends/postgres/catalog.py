@@ -40,12 +40,14 @@ coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true',
 coalesce(to_jsonb(x) ->> 'indnullsnotdistinct', 'false') = 'true',
 ARRAY(SELECT n FROM unnest(x.indkey::int2[]) WITH ORDINALITY AS u(n, place)
   WHERE u.place > x.indnkeyatts ORDER BY u.place),
-array_to_string(o.reloptions, ', ')
+array_to_string(o.reloptions, ', '),
+k.contype IN ('p', 'u') AND coalesce(to_jsonb(k) ->> 'conperiod', 'false') = 'true'
 FROM pg_constraint k
 LEFT JOIN pg_index x ON x.indexrelid = k.conindid AND k.contype IN ('p', 'u')
 LEFT JOIN pg_class o ON o.oid = x.indexrelid
 WHERE (k.conrelid = ANY(%s::oid[]) OR k.confrelid = ANY(%s::oid[]))
-AND k.contype IN ('p', 'u', 'c', 'f', 'x') AND k.conparentid = 0
+AND (k.contype IN ('p', 'u', 'c', 'f', 'x') OR k.contype = 'n' AND NOT k.convalidated)
+AND k.conparentid = 0
 ORDER BY k.conrelid, k.conname"""
 
 INDEXES = """SELECT i.indrelid, c.relname, pg_get_indexdef(i.indexrelid), i.indisunique, i.indisvalid,
@@ -107,6 +109,11 @@ WHERE c.reltablespace <> 0 AND i.indrelid = ANY(%s::oid[])
 UNION ALL SELECT DISTINCT i.indrelid, 'uncarried', 'the statistics target of the index ' || c.relname
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE coalesce(a.attstattarget, -1) >= 0 AND i.indrelid = ANY(%s::oid[])
+UNION ALL SELECT i.indrelid, 'whole row', c.relname::text
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE concat(i.indexprs, i.indpred) LIKE '%%:varattno 0 %%' AND i.indrelid = ANY(%s::oid[])
+UNION ALL SELECT conrelid, 'uncarried', 'NO INHERIT of the constraint ' || conname
+FROM pg_constraint WHERE contype IN ('c', 'n') AND connoinherit AND conrelid = ANY(%s::oid[])
 UNION ALL SELECT DISTINCT objoid, 'uncarried', 'its security labels' FROM pg_seclabel
 WHERE classoid = 'pg_class'::regclass AND objoid = ANY(%s::oid[])
 UNION ALL SELECT own.refobjid, 'numbers', pg_describe_object(d.classid, d.objid, 0)

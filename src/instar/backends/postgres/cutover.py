@@ -6,6 +6,7 @@ commit everybody sees the old table, afterwards the new one.
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from typing import TYPE_CHECKING
@@ -103,7 +104,8 @@ def _carried(session: Session, recipe: Recipe) -> Carried:
     wanted = {new for _, new in recipe.renames}
     lent = dict(recipe.renames)
     # A column that is not carried over makes room where its name is wanted.
-    lent |= {c: f"__instar_gone_{n}" for n, c in enumerate(recipe.dropped) if c in wanted}
+    spare = (name for n in itertools.count(1) if (name := f"__instar_gone_{n}") not in names)
+    lent |= {c: next(spare) for c in recipe.dropped if c in wanted}
     _renamed(session, recipe, lent, names)
     found = gather(session, recipe.table, [lent.get(c, c) for c in recipe.dropped])
     back = {new: old for old, new in lent.items()}
@@ -164,5 +166,6 @@ def _lasting_names(recipe: Recipe) -> list[str]:
 
 
 def _unhidden(recipe: Recipe) -> list[str]:
-    table = qualified(recipe.table)
-    return [f"ALTER TABLE {table} DROP COLUMN {quote_double(c)}" for c in recipe.hidden]
+    table, index = qualified(recipe.table), qualified(recipe.search_index)
+    search = [f"DROP INDEX IF EXISTS {index}"] if recipe.searched else []
+    return search + [f"ALTER TABLE {table} DROP COLUMN {quote_double(c)}" for c in recipe.hidden]

@@ -93,4 +93,4 @@ def _walk(session: Session, fill: Fill, context: RunContext, what: str) -> None:
         place = end
         context.memo[_PLACE] = json.dumps(list(end))
         context.progress(what, done, None)
-        size = keyset.adapted(size, time.monotonic() - begun, session.patience)
+        size = keyset.adapted(size, time.monotonic() - begun, session.patience.batch_seconds)

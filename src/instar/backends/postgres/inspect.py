@@ -185,7 +185,7 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         views=tuple(View(r[1], _KINDS.get(str(r[2]), "a rule"), named(r[3])) for r in raw.views),
         sequences=tuple(_sequence(row, names) for row in raw.sequences),
         unvalidated=tuple(r[1] for r in own if not r[5] and HELPER not in r[1]),
-        blockers=(*tied, *_odd_constraints(oid, own)),
+        blockers=(*tied, *_odd_constraints(oid, own), *_whole_rows(raw)),
         tied=tied,
         uncarried=tuple(_uncarried(raw)),
         triggers=tuple(n for n in raw.others["trigger"] if HELPER not in n),
@@ -263,12 +263,19 @@ def _ties(raw: _Raw) -> Iterator[str]:
             yield f"the view {row[1]} has triggers"
 
 
+def _whole_rows(raw: _Raw) -> Iterator[str]:
+    for index in raw.others["whole row"]:
+        yield f"the index {index} is over the whole row, whose type goes with the table"
+
+
 def _odd_constraints(oid: int, own: Sequence[Row]) -> Iterator[str]:
     for row in own:
         if row[2] == "x":
             yield f"the exclusion constraint {row[1]} cannot be carried over"
         elif row[2] in "pu" and row[6]:
             yield f"the deferrable key {row[1]} cannot be carried over"
+        elif row[15]:
+            yield f"the key {row[1]} is WITHOUT OVERLAPS and cannot be carried over"
         elif not row[5] and HELPER not in row[1]:
             yield f"the constraint {row[1]} is not validated, so that rows may break it"
         elif not row[11]:

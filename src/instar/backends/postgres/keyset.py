@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from instar.backends.postgres.session import Patience, Session
+from instar.backends.postgres.session import Session
 from instar.backends.sql import literal, quote_double
 
 Place = Sequence[str]
@@ -56,10 +56,10 @@ class Keyset:
         return [str(v) for v in rows[0]] if rows else None
 
     @staticmethod
-    def adapted(size: int, seconds: float, patience: Patience, largest: int = _LARGEST) -> int:
+    def adapted(size: int, seconds: float, aim: float, largest: int = _LARGEST) -> int:
         """Twice or half as many rows, so that a batch takes about as long as it should."""
-        if seconds > patience.batch_seconds * 2:
+        if seconds > aim * 2:
             return max(_SMALLEST, size // 2)
-        if seconds < patience.batch_seconds / 2:
+        if seconds < aim / 2:
             return min(largest, size * 2)
         return size

@@ -7,11 +7,12 @@ import hashlib
 from instar.core.schema import TableName
 
 LIMIT = 63
-NEW, LOG, POS, FN, OLD = (
+NEW, LOG, POS, FN, SEARCH, OLD = (
     "__instar_new",
     "__instar_log",
     "__instar_pos",
     "__instar_fn",
+    "__instar_h",
     "__instar_old_",
 )
 TRIGGER = "zz__instar_capture"

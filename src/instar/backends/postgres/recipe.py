@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -15,7 +16,7 @@ from instar.backends.postgres.facts import Facts, Index, Key, Sequence_, facts_o
 from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.inspect import HELPER
 from instar.backends.postgres.key import KeyColumns, chosen_key
-from instar.backends.postgres.names import LOG, NEW, OLD, beside, fitted
+from instar.backends.postgres.names import LOG, NEW, OLD, SEARCH, beside, fitted
 from instar.backends.postgres.sequences import LARGEST, numbered_sql
 from instar.backends.postgres.spelling import spelled
 from instar.backends.postgres.types import type_sql
@@ -47,7 +48,8 @@ class Recipe:
     """`key` walks the old table; `found_by` are the columns of the new one that hold the same values.
 
     `hidden` are those that only the recreation needs. `builds` are (temporary name, lasting name,
-    statement) of keys and indexes; `renames` are columns by old name.
+    statement) of keys and indexes; `renames` are columns by old name. `searched` is `found_by` where no index
+    of the new table begins with it: an index of its own serves until the swap.
     """
 
     schema: str
@@ -59,6 +61,7 @@ class Recipe:
     key: KeyColumns
     found_by: tuple[str, ...]
     hidden: tuple[str, ...]
+    searched: tuple[str, ...]
     builds: tuple[tuple[str, str, str], ...]
     comments: tuple[str, ...]
     renames: tuple[tuple[str, str], ...]
@@ -79,6 +82,10 @@ class Recipe:
     @property
     def new(self) -> str:
         return qualified(beside(self.table, NEW))
+
+    @property
+    def search_index(self) -> TableName:
+        return beside(self.table, SEARCH)
 
     @property
     def new_key(self) -> KeyColumns:
@@ -183,6 +190,7 @@ class Maker:
             key=key,
             found_by=found_by,
             hidden=hidden,
+            searched=self._searched(found_by),
             builds=tuple(self._builds(place)),
             comments=tuple(comments(target, qualified(place))),
             renames=tuple(self.renames.items()),
@@ -231,8 +239,23 @@ class Maker:
                     pass
         if all(column in kept for column, _ in key):
             return tuple(kept[column] for column, _ in key), ()
-        hidden = tuple(f"{_HIDDEN}{n}" for n in range(1, len(key) + 1))
+        hidden = tuple(self._free_names(len(key)))
         return hidden, hidden
+
+    def _free_names(self, count: int) -> Iterator[str]:
+        """Names for hidden columns that no column of the table has."""
+        taken = {c.name for c in (*self.live.columns, *self.target.columns)}
+        free = (name for n in itertools.count(1) if (name := f"{_HIDDEN}{n}") not in taken)
+        return itertools.islice(free, count)
+
+    def _searched(self, found_by: tuple[str, ...]) -> tuple[str, ...]:
+        """A new key may begin with other columns: each search would then read the whole copy, some under the lock."""
+        keys = [self.target.primary_key]
+        keys += [c.columns for c in self.target.constraints if isinstance(c, Unique)]
+        kept = (i for i in self.facts.indexes if i.valid and not self.dropped & set(i.columns))
+        keys += [tuple(self.renames.get(c, c) for c in i.keys) for i in kept]
+        there = any(columns[: len(found_by)] == found_by for columns in keys)
+        return () if there else found_by
 
     def _body(self, key: KeyColumns, hidden: tuple[str, ...]) -> Iterator[str]:
         numbered = {self.renames.get(s.column, s.column): s for s in self.facts.sequences}

@@ -23,12 +23,12 @@ from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import column_settings, tablespace
-from instar.backends.postgres.verify import BeginAnew, Verifier, at_least
+from instar.backends.postgres.verify import BeginAnew, Ends, Verifier, at_least
 from instar.backends.sql import literal, qualified, quote_double
 from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
 
 COPY, BUILD, VERIFY, SWAP, DONE = "copy", "build", "verify", "swap", "swapped"
-_FEW, _ROUNDS = 500, 20
+_FEW, _ROUNDS, _LARGEST = 500, 20, 500_000
 _CAPTURED = """SELECT c.oid || '/' || c.relfilenode, (SELECT count(*) FROM pg_trigger g
 WHERE g.tgrelid = c.oid AND g.tgfoid = to_regproc(%s) AND g.tgenabled = 'A') = 2
 FROM pg_class c WHERE c.oid = %s::regclass"""
@@ -55,6 +55,7 @@ class Recreation:
         self.log = qualified(beside(recipe.table, LOG))
         self.pos = qualified(beside(recipe.table, POS))
         self.fn = qualified(beside(recipe.table, FN))
+        self._ends = Ends()
 
     def run(self) -> None:
         state = self.state()
@@ -148,7 +149,9 @@ class Recreation:
     def _verify(self) -> None:
         now = self.state()
         total = now.rows if now is not None else None
-        rows = Verifier(self.session, self.recipe).by_chunks(self.context, total)
+        rows = Verifier(self.session, self.recipe, ends=self._ends.places).by_chunks(
+            self.context, total
+        )
         self.context.memo["verified"] = str(rows)
 
     def _point(self, name: str) -> None:
@@ -269,7 +272,8 @@ class Recreation:
             if rows is None:
                 return
             self.context.progress(f"copy {self.recipe.table}", rows, at_least(total, rows))
-            size = Keyset.adapted(size, time.monotonic() - since, self.session.patience)
+            aim = self.session.patience.reading_seconds
+            size = Keyset.adapted(size, time.monotonic() - since, aim, _LARGEST)
 
     def _estimate(self) -> int:
         """What the engine believes, or a count where it never looked: cheap beside the copy."""
@@ -295,6 +299,7 @@ class Recreation:
             copied = self.session.execute(
                 self.recipe.insert(self.recipe.projected(keyset.between(low, high)))
             )
+            self._ends.add(low, high, copied)
             position = literal(json.dumps(list(high)))
             self.session.execute(
                 f"UPDATE {self.pos} SET place = {position}, rows = rows + {copied}"
@@ -351,13 +356,13 @@ class Recreation:
             if self.session.ask("SELECT to_regclass(%s) IS NULL", [place])[0][0]:
                 self.session.execute(sql)
             self.context.progress(f"index {self.recipe.table}", number, total)
-        if self.recipe.hidden:
-            self._index_hidden()
+        if self.recipe.searched:
+            self._search_index()
         self.session.execute(f"ANALYZE {self.recipe.new}")
 
-    def _index_hidden(self) -> None:
-        columns = ", ".join(quote_double(c) for c in self.recipe.hidden)
-        name = quote_double(beside(self.recipe.table, "__instar_h").name)
+    def _search_index(self) -> None:
+        columns = ", ".join(quote_double(c) for c in self.recipe.searched)
+        name = quote_double(self.recipe.search_index.name)
         self.session.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {self.recipe.new} ({columns})")
 
     def _cut_over(self) -> None:

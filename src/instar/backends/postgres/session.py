@@ -47,6 +47,9 @@ class Patience:
     attempts: int = 8
     batch: int = 2000
     batch_seconds: float = 0.5
+    """Of work whose rows a writer would wait for."""
+    reading_seconds: float = 2.0
+    """Of work that nobody waits for: each batch has its price."""
 
     @property
     def lock_sql(self) -> str:

@@ -7,7 +7,8 @@ others must be the same. A chunk that differs is split until the keys are found.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from instar.backends.base import RunContext
 from instar.backends.postgres.checksum import content, row_hash
@@ -19,7 +20,7 @@ from instar.backends.postgres.session import Session
 from instar.backends.sql import qualified, quote_double
 from instar.errors import VerificationFailed
 
-_SHORT, _SHOWN = 200, 20
+_SHORT, _SHOWN, _CHUNK = 200, 20, 50_000
 
 
 def at_least(total: int | None, done: int) -> int | None:
@@ -31,13 +32,34 @@ class BeginAnew(Exception):
     """The table was emptied or all of it written anew meanwhile: so is its copy."""
 
 
+@dataclass(slots=True)
+class Ends:
+    """Where batches ended that are large enough to be compared as a chunk: nobody has to walk there again."""
+
+    places: list[Place] = field(default_factory=list)
+    _rows: int | None = None
+    """Copied behind the last of them; None: the beginning was not seen, as after a crash."""
+
+    def add(self, low: Place | None, high: Place, rows: int) -> None:
+        if low is None:
+            self.places, self._rows = [], 0
+        if self._rows is None:
+            return
+        self._rows += rows
+        if self._rows >= _CHUNK:
+            self.places.append(high)
+            self._rows = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Verifier:
     session: Session
     recipe: Recipe
-    chunk: int = 50_000
+    chunk: int = _CHUNK
     largest: int = 1_000_000
     """Chunks grow while they are quick: large ones are worth parallel workers to the engine."""
+    ends: Sequence[Place] = ()
+    """Where the first chunks end, as far as a walk over the table has told it already."""
 
     def all_rows(self) -> int:
         """The whole table at once, inside a transaction that keeps writers out; its rows."""
@@ -51,11 +73,11 @@ class Verifier:
         """How many rows were compared; of `total`, as far as is known."""
         keyset = Keyset(qualified(self.recipe.table), self.recipe.key)
         place: Place | None = None
-        done, going, size = 0, True, self.chunk
+        done, going, size, ends = 0, True, self.chunk, iter(self.ends)
         while going:
             since = time.monotonic()
             with self.session.transaction(snapshot=True):
-                end = keyset.end_of_batch(self.session, place, size)
+                end = next(ends, None) or keyset.end_of_batch(self.session, place, size)
                 going = end is not None
                 rows, same = self._compare(place, end)
                 self._seen(place, end)
@@ -64,9 +86,8 @@ class Verifier:
                 if not same:
                     raise _differs(self.recipe, ", ".join(self._split(place, end)))
             place, done = end, done + rows
-            size = Keyset.adapted(
-                size, time.monotonic() - since, self.session.patience, self.largest
-            )
+            aim = self.session.patience.reading_seconds
+            size = Keyset.adapted(size, time.monotonic() - since, aim, self.largest)
             context.progress(f"verify {self.recipe.table}", done, at_least(total, done))
         return done
 
