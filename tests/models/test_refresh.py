@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import duckdb
 
+from instar import Plan, Policy, TablePlan
+from instar.app.wording import in_model_words
+from instar.backends.spark.parquet_rules import ParquetRules
 from instar.cli.screen import PLAIN
 from instar.cli.text import plan_text
-from instar.core.types import Column, Integer
+from instar.core.plan import Cost
+from instar.core.planner import draft, finish
+from instar.core.refresh import Refresh, evolved
+from instar.core.schema import Hint, Table, TableName, Wanted
+from instar.core.types import Column, Integer, String, Struct
 from instar.run.duckdb_infer import DuckDBInferrer
-from instar.run.wanting import wanted_table
+from instar.run.wanting import unfilled, wanted_table
 from models.readers import reading
-from models.world import World
+from models.world import World, errors
 
 ROWS = 20_000
 
@@ -26,6 +33,54 @@ def test_a_reader_sees_the_old_table_or_the_new_one(world: World) -> None:
         assert world.run(flags=("allow_full_refresh",)).ok
     assert set(seen) == {(ROWS, "one", "one"), (ROWS, 2, 2)}
     assert seen == sorted(seen, key=lambda row: row[1] == 2)
+
+
+NAME = TableName("main", "my_model")
+RULES = ParquetRules()
+
+
+def parquet(old: tuple[Column, ...], new: tuple[Column, ...], **hints: Hint) -> TablePlan:
+    """The plan of a Parquet model whose query returns other columns than its table has."""
+    live = Table(NAME, old, "parquet")
+    said = {(name,): hint for name, hint in hints.items()}
+    wanted = Wanted(Table(NAME, new, "parquet"), said, "models/my_model.sql")
+    sketch = draft(wanted, live, RULES, Policy(), frozenset(), nested_order=True)
+    also = tuple(unfilled(wanted, live))
+    advice = "Consider using Delta format"
+    way = Refresh("my_model", False, wanted.table, lambda: (), advice, also=also)
+    return in_model_words(evolved(sketch, finish(sketch, (), Cost(), RULES), Policy(), way))
+
+
+BLOCK = """\
+! main.my_model  parquet  blocked: 1 error  (models/my_model.sql)
+~     stats    STRUCT
+~       score  INT → BIGINT  safe: INT → BIGINT keeps every value
+  error[F701]: Schema evolution requires full refresh for model 'my_model': ALTER cannot change a type (INT → BIGINT), and a managed table loses its files with its definition.
+    help: Consider using Delta format or run with --allow-full-refresh.
+
+Plan: 1 blocked.
+Blocked: mend the errors above (`instar explain F701`), then plan again."""
+
+
+def test_the_block_of_parquet_word_for_word() -> None:
+    """The seed's own example: a type inside a struct becomes wider."""
+
+    def column(bits: int) -> Column:
+        return Column("stats", Struct((Column("score", Integer(bits)), Column("label", String()))))
+
+    plan = parquet((column(32),), (column(64),))
+    assert plan_text(Plan("prod", Policy(), (plan,)), PLAIN) == BLOCK
+
+
+def test_a_required_column_of_parquet_needs_a_value_for_old_rows() -> None:
+    """Parquet keeps no NOT NULL, so nothing else would stop the old rows from being NULL."""
+    old = (Column("id", Integer(32)),)
+    new = (*old, Column("n", Integer(32), nullable=False))
+    plan = parquet(old, new)
+    assert errors(plan) == ["F701"]
+    (finding,) = [f for f in plan.findings if f.code == "F701"]
+    assert "'n' is NOT NULL and has no default for the rows that exist" in finding.message
+    assert errors(parquet(old, new, n=Hint(default="0"))) == []
 
 
 def test_what_the_analyser_thinks_of_null_is_no_promise(world: World) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from instar import Project
-from instar.cli.screen import PLAIN
-from instar.cli.text import plan_text
 from instar.spark import SparkHandle
 from models.lake import CATALOGS, Lake
 from models.readers import reading
@@ -119,18 +117,6 @@ def test_a_reader_of_delta_sees_the_old_table_or_the_new_one(lake: Lake) -> None
     with reading(lambda: tuple(lake.spark.run(asked)[0])) as seen:
         lake.run("allow_full_refresh")
     assert set(seen) == {(2, "one", "one"), (2, 10, 20)}
-
-
-BLOCK = """..."""
-
-
-def test_the_block_of_parquet_word_for_word(lake: Lake) -> None:
-    lake.model("my_model", "SELECT id, named_struct('a', n) AS s FROM src", "format: parquet")
-    lake.run()
-    query = "SELECT id, named_struct('a', CAST(n AS BIGINT)) AS s FROM src"
-    lake.model("my_model", query, "format: parquet")
-    plan = Project.load(lake.root).plan(spark=lake.spark.session)
-    assert plan_text(plan, PLAIN).replace(lake.schema, "main") == BLOCK
 
 
 def test_a_new_required_column_of_parquet_is_not_let_through(lake: Lake) -> None:

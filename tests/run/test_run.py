@@ -6,6 +6,7 @@ import pytest
 
 from cli.running import instar
 from instar import Project
+from instar.app.events import Silent
 from instar.errors import Blocked, UsageError
 from instar.run.options import RunOptions
 from models.world import World, statuses
@@ -318,3 +319,22 @@ def test_what_is_being_built_is_said(world: World) -> None:
     Project.load(world.root, heard).run(confirm=lambda _: True)
     built = [said for said in heard.said if said[0].startswith("building")]
     assert built == [("building main.a", 0, 2), ("building main.b", 1, 2)]
+
+
+class Notes(Silent):
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.heard.append(text)
+
+
+def test_duckdb_says_that_it_has_one_writer(world: World) -> None:
+    world.model("a", "SELECT 1 AS id")
+    world.model("b", "SELECT 1 AS id")
+    notes = Notes()
+    for threads in (1, 4):
+        options = RunOptions(threads=threads, full_refresh=True)
+        Project.load(world.root, notes).run(options=options, confirm=lambda _: True)
+    said = [text for text in notes.heard if "one writer" in text]
+    assert said == ["DuckDB has one writer: models are built one after the other"]

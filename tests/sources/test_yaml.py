@@ -189,7 +189,7 @@ def test_aliases_and_merge_keys_are_followed() -> None:
         ("# only a comment\n", "E102", None, None, "is empty"),
         ("a: 1\n\tb: 2\n", "E101", 2, 1, "Indent with spaces"),
         ("a: b: c\n", "E101", 1, 5, "Put quotes around"),
-        ("a: {b: c\n", "E101", 2, 1, ""),
+        ("a: {b: c\n", "E101", 1, 4, ""),
         ("a: `b`\n", "E101", 1, 4, "backtick"),
         ("a: 1\n---\nb: 2\n", "E101", 2, 1, "one document"),
         ("a: *x\n", "E101", 1, 4, "anchor"),

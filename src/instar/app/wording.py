@@ -39,6 +39,8 @@ def in_model_words(plan: TablePlan) -> TablePlan:
         replace(f, message=_spoken(f.message), hint=_HINTS.get(f.code, f.hint))
         for f in plan.findings
     )
+    if plan.backend == "parquet":
+        said = tuple(replace(f, message=_without_copy(f.message)) for f in said)
     changes = tuple(replace(c, kept="the query no longer returns it") for c in plan.changes)
     return replace(plan, findings=said, changes=changes)
 
@@ -46,6 +48,15 @@ def in_model_words(plan: TablePlan) -> TablePlan:
 def of_view(change: Change) -> Classified:
     """A change of a view that is replaced: it has no rows that could be lost."""
     return Classified(change, Safety.SAFE, _OF_VIEW.get(type(change), "the view is replaced"))
+
+
+def _without_copy(message: str) -> str:
+    """A model that is recomputed is not copied, so its writers have nothing to stop for."""
+    from instar.backends.spark.parquet_capability import WRITERS
+
+    return (
+        message.replace(f"; {WRITERS}", "") if message.startswith("Schema evolution") else message
+    )
 
 
 def _spoken(message: str) -> str:

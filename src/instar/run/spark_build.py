@@ -330,6 +330,8 @@ class SparkBuilder:
                 rows = self._handle.run(asked[own])
                 return str(rows[0]["v" if own == "iceberg" else "version"]) if rows else "empty"
         with contextlib.suppress(EngineError):
+            # A session keeps the list of a table's files until it writes to it, or is told.
+            self._handle.run(f"REFRESH TABLE {place}")
             row = self._handle.run(_FILES.format(place))[0]
             return f"{row['n']}:{row['v']}"
         return None

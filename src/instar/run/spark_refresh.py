@@ -33,7 +33,8 @@ def refresh_steps(
     if model.format == "parquet":
         statements = _parquet(target, place, select, _next_folder(location, select))
     elif model.format == "iceberg" and required:
-        statements = _iceberg_aside(target, place, select, _next_folder(location, select))
+        folder = _next_folder(location, select) if location else None
+        statements = _iceberg_aside(target, place, select, folder)
     else:
         statements = _STATEMENTS[model.format](target, place, select)
     step = Step(
@@ -130,7 +131,7 @@ def _iceberg(target: Table, place: str, select: str) -> tuple[str, ...]:
     return (f"CREATE OR REPLACE TABLE {place} USING iceberg TBLPROPERTIES ({said}) AS\n{select}",)
 
 
-def _iceberg_aside(target: Table, place: str, select: str, folder: str) -> tuple[str, ...]:
+def _iceberg_aside(target: Table, place: str, select: str, folder: str | None) -> tuple[str, ...]:
     """CREATE … AS makes every column nullable: filled aside and renamed in; each statement bears repetition."""
     catalog = place.split(".", 1)[0]
     aside = aside_name(target.name)
