@@ -8,6 +8,7 @@ import pytest
 from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT, rung
 from instar.backends.base import RunContext
+from instar.core.findings import Severity
 from instar.core.plan import Rung, Status
 from instar.core.schema import Check, Hint, Unique
 from instar.core.types import Column, Decimal, String, Timestamp
@@ -309,6 +310,17 @@ def test_expressions_that_cannot_be_used(world: World, hint: Hint, code: str) ->
     assert plan.status is Status.BLOCKED
     assert code in [f.code for f in plan.findings]
     assert plan.steps == ()
+
+
+@pytest.mark.parametrize(("promise", "codes"), [("VOLATILE", ["F607"]), ("IMMUTABLE", [])])
+def test_a_function_that_promises_nothing_is_no_value_of_a_row(
+    world: World, promise: str, codes: list[str]
+) -> None:
+    filled(world, "a int", "(1, 1)")
+    world.sql(f"CREATE FUNCTION twice(x int) RETURNS int {promise} RETURN x * 2")
+    hints = {("b",): Hint(using="1 + twice(a)")}
+    plan = world.plan(world.want(ID, Column("a", INT), Column("b", INT), hints=hints, **KEY))
+    assert [f.code for f in plan.findings if f.severity is Severity.ERROR] == codes
 
 
 def test_a_default_that_does_not_fit_its_column(world: World) -> None:
