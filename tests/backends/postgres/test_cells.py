@@ -317,8 +317,9 @@ def test_a_function_that_promises_nothing_is_no_value_of_a_row(
     world: World, promise: str, codes: list[str]
 ) -> None:
     filled(world, "a int", "(1, 1)")
-    world.sql(f"CREATE FUNCTION twice(x int) RETURNS int {promise} RETURN x * 2")
-    hints = {("b",): Hint(using="1 + twice(a)")}
+    name = f"{world.schema}.twice_{promise.lower()}"
+    world.sql(f"CREATE FUNCTION {name}(x int) RETURNS int {promise} RETURN x * 2")
+    hints = {("b",): Hint(using=f"1 + {name}(a)")}
     plan = world.plan(world.want(ID, Column("a", INT), Column("b", INT), hints=hints, **KEY))
     assert [f.code for f in plan.findings if f.severity is Severity.ERROR] == codes
 
