@@ -312,6 +312,13 @@ def test_expressions_that_cannot_be_used(world: World, hint: Hint, code: str) ->
     assert plan.steps == ()
 
 
+def test_two_columns_that_differ_in_case_are_told_apart(world: World) -> None:
+    world.sql("""CREATE TABLE t (id int PRIMARY KEY, a int, "A" int)""")
+    world.sql("INSERT INTO t VALUES (1, 10, 20)")
+    world.apply(world.want(ID, Column("a", TEXT), **KEY))
+    assert world.sql("SELECT * FROM t") == [(1, "10")]
+
+
 @pytest.mark.parametrize(("promise", "codes"), [("VOLATILE", ["F607"]), ("IMMUTABLE", [])])
 def test_a_function_that_promises_nothing_is_no_value_of_a_row(
     world: World, promise: str, codes: list[str]
