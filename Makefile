@@ -42,7 +42,7 @@ kill: setup  ## Kill the process at every failpoint on every backend, finish, co
 	INSTAR_KILL_ALL=1 $(BIN)/python -m pytest tests/kill tests/run/test_kill.py
 
 fuzz: setup  ## Property tests with many more examples
-	INSTAR_FUZZ=1 $(BIN)/python -m pytest tests/core tests/sources -k property
+	INSTAR_FUZZ=1 $(BIN)/python -m pytest --timeout=0 tests/core tests/sources tests/backends -k property
 
 docs: setup  ## Generate the reference pages and the capability matrix from the code and the engines
 	$(BIN)/python -m instar.cli.reference

@@ -14,8 +14,8 @@ import duckdb
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from backends.duckdb.test_conformance import DuckDBHarness  # noqa: E402
-from backends.spark.test_conformance_spark import BACKENDS, SparkHarness  # noqa: E402
+from backends.duckdb.harness import DuckDBHarness  # noqa: E402
+from backends.spark.harness import BACKENDS, SparkHarness  # noqa: E402
 from instar.app.matrix import RESOURCE, matrix  # noqa: E402
 from instar.backends.spark.base import SparkBackend  # noqa: E402
 from instar.backends.sql import quote_backtick  # noqa: E402

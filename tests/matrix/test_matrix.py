@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from backends.duckdb.test_conformance import DuckDBHarness
-from backends.spark.test_conformance_spark import BACKENDS as SPARK_BACKENDS
+from backends.duckdb.harness import DuckDBHarness
+from backends.spark.harness import BACKENDS as SPARK_BACKENDS
 from instar.app.matrix import matrix, published
 from instar.backends.registry import rules_for
 from instar.spark import SparkHandle

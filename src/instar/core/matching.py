@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -66,25 +67,34 @@ def match_columns(
 ) -> Matched:
     """Pairs keep the wanted order; a wanted name that differs only under the rule takes the live spelling."""
     partner: dict[str, Column] = {}
-    free = {fold(c.name): c for c in live}
+    tell = _telling(live, fold)
+    free = {tell(c.name): c for c in live}
     by_identity = {c.identity: c for c in live if c.identity is not None}
     for column in wanted:
         found = by_identity.get(column.identity) if column.identity is not None else None
         if found is not None:
             partner[column.name] = found
-            free.pop(fold(found.name), None)
+            free.pop(tell(found.name), None)
     open_ = [c for c in wanted if c.name not in partner and not _clashes(c, by_identity)]
     renames = _pending_renames(open_, free, parent, hints, fold, done)
     for name, old in renames.items():
         partner[name] = old
-        free.pop(fold(old.name), None)
+        free.pop(tell(old.name), None)
     for column in open_:
-        if column.name not in partner and (same := free.get(fold(column.name))) is not None:
+        if column.name not in partner and (same := free.get(tell(column.name))) is not None:
             if column.identity is not None and same.identity is not None:
                 continue
             partner[column.name] = same
-            del free[fold(column.name)]
+            del free[tell(column.name)]
     return _collect(live, wanted, partner, renames, fold)
+
+
+def _telling(live: tuple[Column, ...], fold: Fold) -> Fold:
+    """The rule, but for names that are live in two spellings: those are told apart, each by its own."""
+    seen = Counter(fold(c.name) for c in live)
+    if len(seen) == len(live):
+        return fold
+    return lambda name: name if seen[fold(name)] > 1 else fold(name)
 
 
 def _clashes(column: Column, by_identity: Mapping[int, Column]) -> bool:
@@ -131,13 +141,14 @@ def _pending_renames(
     left = dict(live)
     for column in wanted:
         source = hints.get(folded((*parent, column.name), fold), Hint()).renamed_from
-        if source is not None and (old := left.get(fold(source))) and old.name != column.name:
+        key = source if source in left else fold(source or "")
+        if source is not None and (old := left.get(key)) and old.name != column.name:
             # One column has one heir: a second claim to the same source is a new column.
-            declared[column.name] = left.pop(fold(source))
+            declared[column.name] = left.pop(key)
     pending = {
         name: old
         for name, old in declared.items()
-        if fold(name) not in live or fold(name) == fold(old.name)
+        if not live.keys() & {name, fold(name)} or fold(name) == fold(old.name)
     }
     _follow_chains(declared, pending, fold)
     for ring in _rings(declared, pending, fold):

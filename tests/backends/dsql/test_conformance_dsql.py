@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 
 from backends.dsql.world import World
-from backends.postgres.test_conformance_postgres import OTHERWISE, PostgresHarness, on_postgres
+from backends.postgres.harness import PostgresHarness
+from backends.postgres.test_conformance_postgres import OTHERWISE, on_postgres
 from instar.testing import SCENARIOS, NotKept, Refused, Scenario, emptied, run_scenario
 from instar.testing.scenario import Shape
 

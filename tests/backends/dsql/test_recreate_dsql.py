@@ -477,3 +477,13 @@ def test_long_names(world: World) -> None:
     world.apply(Wanted(Table(place, (ID, Column(column, BIG)), primary_key=("id",))))
     assert world.sql(f'SELECT * FROM "{name}"') == [(1, 2)]
     assert world.indexes(f'"{name}"') == ["i" * 63, "k" * 63]
+
+
+def test_new_columns_come_in_their_order_though_one_is_filled_by_rows(world: World) -> None:
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, a text)")
+    world.sql("INSERT INTO t VALUES (1, 'x')")
+    hints = {("c",): Hint(using="a || '!'")}
+    new = [Column(name, TEXT) for name in "abcd"]
+    plan = world.apply(world.want(ID, *new, primary_key=("id",), hints=hints))
+    assert rung(plan) is Rung.STEPS
+    assert world.sql("SELECT * FROM t") == [(1, "x", None, "x!", None)]

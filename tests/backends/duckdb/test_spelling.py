@@ -172,9 +172,9 @@ def test_what_answers_differently_each_time_is_refused(world: World, text: str) 
     assert [f.code for f in plan.findings] == ["F607"]
 
 
-def test_now_is_one_moment_and_is_allowed(world: World) -> None:
+def test_now_is_one_moment_and_may_fill_a_new_column(world: World) -> None:
     world.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)")
-    hints = {("c",): Hint(using="now()")}
+    hints = {("c",): Hint(default="now()")}
     world.apply(want(Column("a", INT), Column("c", Timestamp(zone=True)), hints=hints))
     assert world.sql("SELECT count(DISTINCT c) FROM t") == [(1,)]
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal as PyDecimal
+
 import psycopg
 import pytest
 
 from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT, rung
 from instar.backends.base import RunContext
+from instar.core.findings import Severity
 from instar.core.plan import Rung, Status
 from instar.core.schema import Check, Hint, Unique
-from instar.core.types import Column, Decimal, String, Timestamp
+from instar.core.types import Binary, Boolean, Column, Decimal, String, Timestamp, array
 from instar.errors import EngineError, InstarError, VerificationFailed
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -309,6 +312,67 @@ def test_expressions_that_cannot_be_used(world: World, hint: Hint, code: str) ->
     assert plan.status is Status.BLOCKED
     assert code in [f.code for f in plan.findings]
     assert plan.steps == ()
+
+
+def test_new_columns_come_in_their_order_though_one_is_filled_by_rows(world: World) -> None:
+    filled(world, "a text", "(1, 'x')")
+    hints = {("b",): Hint(default="'y'"), ("c",): Hint(using="a || '!'")}
+    new = [Column(name, TEXT) for name in "bcd"]
+    plan = world.apply(world.want(ID, Column("a", TEXT), *new, hints=hints, **KEY))
+    assert rung(plan) is Rung.STEPS
+    assert world.sql("SELECT * FROM t") == [(1, "x", "y", "x!", None)]
+
+
+def test_a_name_that_is_not_free_yet_beside_a_column_filled_by_rows(world: World) -> None:
+    filled(world, "a text", "(1, 'x')")
+    hints = {("z",): Hint(renamed_from="a"), ("c",): Hint(using="a || '!'")}
+    new = [Column(name, TEXT) for name in "zac"]
+    plan = world.apply(world.want(ID, *new, hints=hints, **KEY))
+    assert rung(plan) is Rung.REWRITE
+    assert world.sql("SELECT z, a, c FROM t") == [("x", None, "x!")]
+
+
+ELEMENTS = {
+    "smallint to boolean": ("smallint[]", "ARRAY[0, 1, NULL]", Boolean(), [False, True, None]),
+    "boolean to bigint": ("boolean[]", "ARRAY[true, false]", BIG, [1, 0]),
+    "text to bytes": ("text[]", "ARRAY['\\x41', 'é']", Binary(), [b"\\x41", "é".encode()]),
+    "bytes to text": ("bytea[]", "ARRAY['\\x41'::bytea]", TEXT, ["A"]),
+    "an empty array": ("text[]", "'{}'::text[]", Binary(), []),
+    "no array": ("text[]", "NULL", Binary(), None),
+    "double to decimal": (
+        "double precision[]",
+        "ARRAY[1234567890123.25]",
+        Decimal(20, 2),
+        [PyDecimal("1234567890123.25")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ELEMENTS)
+def test_elements_change_as_a_column_of_them_would(world: World, case: str) -> None:
+    old, value, new, expected = ELEMENTS[case]
+    filled(world, f"a {old}", f"(1, {value})")
+    world.apply(world.want(ID, Column("a", array(new)), **KEY))
+    assert world.sql("SELECT a FROM t") == [(expected,)]
+
+
+def test_two_columns_that_differ_in_case_are_told_apart(world: World) -> None:
+    world.sql("""CREATE TABLE t (id int PRIMARY KEY, a int, "A" int)""")
+    world.sql("INSERT INTO t VALUES (1, 10, 20)")
+    world.apply(world.want(ID, Column("a", TEXT), **KEY))
+    assert world.sql("SELECT * FROM t") == [(1, "10")]
+
+
+@pytest.mark.parametrize(("promise", "codes"), [("VOLATILE", ["F607"]), ("IMMUTABLE", [])])
+def test_a_function_that_promises_nothing_is_no_value_of_a_row(
+    world: World, promise: str, codes: list[str]
+) -> None:
+    filled(world, "a int", "(1, 1)")
+    name = f"{world.schema}.twice_{promise.lower()}"
+    world.sql(f"CREATE FUNCTION {name}(x int) RETURNS int {promise} RETURN x * 2")
+    hints = {("b",): Hint(using=f"1 + {name}(a)")}
+    plan = world.plan(world.want(ID, Column("a", INT), Column("b", INT), hints=hints, **KEY))
+    assert [f.code for f in plan.findings if f.severity is Severity.ERROR] == codes
 
 
 def test_a_default_that_does_not_fit_its_column(world: World) -> None:

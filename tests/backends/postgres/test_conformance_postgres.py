@@ -2,57 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from psycopg import sql
-from psycopg.types.json import Jsonb, set_json_loads
 
+from backends.postgres.harness import PostgresHarness
 from backends.postgres.world import World
-from instar.backends.base import Backend
-from instar.backends.sql import quote_double
-from instar.core.schema import Table
 from instar.core.types import Array, Column, Json, Map, Struct, Type
 from instar.testing import SCENARIOS, Scenario, emptied, run_scenario
 from instar.testing.scenario import Row, Shape
-
-set_json_loads(json.loads)
-
-
-class PostgresHarness:
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.backend: Backend = world.backend
-        self.schema = world.schema
-
-    def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        types = {c.name: c.type for c in table.columns}
-        for row in rows:
-            # A percent sign in a name would be read as a place for a value.
-            quoted = ", ".join(quote_double(n).replace("%", "%%") for n in row)
-            names = sql.SQL(quoted)
-            marks = sql.SQL(", ").join(sql.Placeholder() for _ in row)
-            place = sql.Identifier(table.name.schema, table.name.name)
-            values = [_value(v, types[n]) for n, v in row.items()]
-            self.world.connection.execute(
-                sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(place, names, marks), values
-            )
-
-    def rows(self, table: Table) -> list[dict[str, Any]]:
-        place = sql.Identifier(table.name.schema, table.name.name)
-        # As binary: the text of a real is shorter than its value.
-        cursor = self.world.connection.cursor(binary=True)
-        cursor.execute(sql.SQL("SELECT * FROM {}").format(place))
-        names = [d.name for d in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
-def _value(value: Any, type_: Type) -> Any:
-    return Jsonb(value) if isinstance(type_, Json) and value is not None else value
-
 
 # What is another thing on PostgreSQL: no row is lost, but the scenario's rows do not apply.
 OTHERWISE: dict[str, str] = {

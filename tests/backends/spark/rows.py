@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.types import value_type
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import Table
-from instar.core.types import Array, Map, Struct, Type
+from instar.core.types import Array, Map, Struct, Timestamp, Type
 
 
 def insert(backend: SparkBackend, table: Table, rows: Sequence[Any]) -> None:
@@ -80,5 +80,8 @@ def plain(value: Any, type_: Type) -> Any:
             return [plain(v, element.type) for v in value]
         case Map(key, val):
             return {plain(k, key.type): plain(v, val.type) for k, v in value.items()}
+        case Timestamp(zone=True):
+            # PySpark answers with the wall clock of this process.
+            return value.astimezone(UTC)
         case _:
             return bytes(value) if isinstance(value, bytearray) else value

@@ -6,30 +6,16 @@ A telling sample by default; INSTAR_ALL=1 runs every scenario, and each on an em
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from backends.spark.rows import drop_all, insert, select
-from instar.backends.spark.base import SparkBackend
-from instar.backends.spark.delta import DeltaBackend
-from instar.backends.spark.iceberg import IcebergBackend
-from instar.backends.spark.parquet import ParquetBackend
-from instar.backends.sql import quote_backtick
-from instar.core.schema import Table
+from backends.spark.harness import BACKENDS, SparkHarness, own_schema
 from instar.spark import SparkHandle
 from instar.testing import SCENARIOS, NotKept, Refused, Scenario, emptied, run_scenario
 from instar.testing.runner import Exceptional
 
 pytestmark = pytest.mark.spark
-
-BACKENDS: dict[str, type[SparkBackend]] = {
-    "delta": DeltaBackend,
-    "iceberg": IcebergBackend,
-    "parquet": ParquetBackend,
-}
 
 SAMPLE = (
     "add a column beside every type at its extremes",
@@ -86,27 +72,10 @@ def _chosen() -> list[Scenario]:
     return [s for s in SCENARIOS if s.name in SAMPLE]
 
 
-class SparkHarness:
-    def __init__(self, backend: SparkBackend, schema: str) -> None:
-        self.backend = backend
-        self.schema = schema
-
-    def insert(self, table: Table, rows: Sequence[Any]) -> None:
-        insert(self.backend, table, rows)
-
-    def rows(self, table: Table) -> list[dict[str, Any]]:
-        return select(self.backend, table)
-
-
 @pytest.fixture(scope="module", params=BACKENDS)
 def harness(request: pytest.FixtureRequest, spark: SparkHandle) -> Iterator[SparkHarness]:
-    backend = BACKENDS[request.param](spark)
-    schema = f"conformance_{uuid.uuid4().hex[:8]}"
-    place = f"{quote_backtick(backend.catalog)}.{quote_backtick(schema)}"
-    spark.run(f"CREATE SCHEMA {place}")
-    yield SparkHarness(backend, schema)
-    drop_all(backend, schema)
-    spark.run(f"DROP SCHEMA {place}")
+    with own_schema(spark, request.param, "conformance") as made:
+        yield made
 
 
 @pytest.mark.parametrize("scenario", _chosen(), ids=str)

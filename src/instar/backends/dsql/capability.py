@@ -48,8 +48,16 @@ def _filled_without_key(case: Case) -> bool:
 
 
 def _takes_a_name(case: Case) -> bool:
+    """A new column takes a name that is live, and cannot wait until it is free."""
     live = {name.casefold() for name in case.names}
-    return _filled(case) and case.root.casefold() in live
+    if case.root.casefold() not in live:
+        return False
+    return _filled(case) or any(
+        hint.using or hint.default or column.default
+        for column in case.wanted.table.columns
+        if column.name.casefold() not in live
+        for hint in (case.wanted.hint((column.name,), case.fold),)
+    )
 
 
 def _in_key(case: Case) -> bool:

@@ -13,6 +13,7 @@ from instar.backends.postgres.fill import Fill
 from instar.backends.postgres.inspect import HELPER
 from instar.backends.postgres.key import chosen_key
 from instar.backends.postgres.names import fitted
+from instar.backends.postgres.native import until_last
 from instar.backends.postgres.renaming import ordered_renames
 from instar.backends.postgres.script import (
     Part,
@@ -69,10 +70,11 @@ class _Native:
         table = self.live
         fields = {f.column.name: f for f in self.job.projection}
         slow = [c for c in self.job.changes if isinstance(c, AddColumn) and _by_rows(c, fields)]
-        rest = [c for c in self.job.changes if c not in slow and not isinstance(c, AddConstraint)]
-        if slow:
-            table = evolve(table, tuple(slow))
-            yield self._alter(slow, [p for c in slow for p in self._add(c)], table)
+        early = until_last([c for c in self.job.changes if isinstance(c, AddColumn)], slow)
+        rest = [c for c in self.job.changes if c not in early and not isinstance(c, AddConstraint)]
+        if early:
+            table = evolve(table, tuple(early))
+            yield self._alter(early, [p for c in early for p in self._add(c)], table)
             yield self._fill(slow, fields, table)
         if rest:
             table = evolve(table, tuple(rest))

@@ -159,8 +159,10 @@ class _Normalizer(Normalizer):
         if why := _not_of_a_row(expression, path, rows):
             self.bad(what, sql, why, path)
             return "NULL"
-        if volatile := volatile_functions(expression):
-            self.moving(what, volatile, path)
+        # A default may be the moment of the migration; what comes from the row may not.
+        varying = moving_functions if key == "_using" else volatile_functions
+        if functions := varying(expression):
+            self.moving(what, functions, path)
             return "NULL"
         text = safe_text(sql, names)
         if rows and (problem := binding_problem(text, rows)):

@@ -131,13 +131,31 @@ def _respelled(sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> 
             fields = node["column_names"][1:]
             node["column_names"] = [f"{stem}{len(marks)}q"]
             marks.append(_path(renames.get(name, name), fields))
+        elif kind == "COLUMN_REF" and fold(node["column_names"][-1]) in _CLOCK_WORDS:
+            functions.add(fold(node["column_names"][-1]))
         elif kind == "FUNCTION":
-            functions.add(fold(node["function_name"]))
+            functions |= _called(node)
         has_subquery = has_subquery or kind == "SUBQUERY"
     text = str(_ask("SELECT json_deserialize_sql(?::JSON)", json.dumps(tree))[0][0])
     text = text.removeprefix("SELECT ")
     text = re.sub(rf"{stem}(\d+)q", lambda found: marks[int(found[1])], text)
     return Expression(text, frozenset(columns), frozenset(functions), has_subquery, *traits)
+
+
+_CLOCK_WORDS = frozenset(
+    ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp")
+)
+"""Functions without parentheses, where no column has the name."""
+_UP_TO_NOW = "age up to now"
+_UNDECLARED = frozenset(
+    (*_CLOCK_WORDS, "current_localtime", "current_localtimestamp", "getenv", _UP_TO_NOW)
+)
+"""What DuckDB lists as repeatable, or not at all, and is not."""
+
+
+def _called(node: Node) -> set[str]:
+    name = fold(node["function_name"])
+    return {name, _UP_TO_NOW} if name == "age" and len(node["children"]) == 1 else {name}
 
 
 def _unused(text: str) -> str:
@@ -175,7 +193,7 @@ def volatile_functions(expression: Expression) -> frozenset[str]:
 
 def moving_functions(expression: Expression) -> frozenset[str]:
     """Functions that may answer differently in another statement: the clock too."""
-    return expression.functions & _unstable("<> 'CONSISTENT'")
+    return expression.functions & (_unstable("<> 'CONSISTENT'") | _UNDECLARED)
 
 
 @lru_cache(maxsize=1)

@@ -52,8 +52,25 @@ def filled_by_rows(case: Case) -> bool:
 
 
 def takes_a_name(case: Case) -> bool:
+    """A new column takes a name that is live, and cannot wait until it is free."""
     live = {name.casefold() for name in case.names}
-    return filled_by_rows(case) and case.root.casefold() in live
+    if case.root.casefold() not in live:
+        return False
+    return filled_by_rows(case) or any(_beside_filled(case, live))
+
+
+def _beside_filled(case: Case, live: set[str]) -> Iterator[bool]:
+    """Another new column is filled row by row: new columns before it come in the same step."""
+    for column in case.wanted.table.columns:
+        hint = case.wanted.hint((column.name,), case.fold)
+        sql = hint.using or hint.default or column.default
+        if sql is None or column.name.casefold() in live:
+            continue
+        try:
+            found = spelled(sql, case.names)
+        except BadExpression:
+            continue
+        yield bool(found.columns or found.volatile)
 
 
 def viewed(case: Case) -> bool:
@@ -187,7 +204,7 @@ TABLE = cells(
             Row(
                 takes_a_name,
                 Rung.REWRITE,
-                "'{root}' takes the name of a column that its value reads",
+                "'{root}' takes the name of a column that is there while values are computed",
             ),
             Row(filled_by_rows, Rung.STEPS, "old rows get their value in batches"),
             Row(always, Rung.METADATA),

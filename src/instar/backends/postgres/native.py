@@ -6,7 +6,7 @@ NOT NULL, CHECKs and keys, each proven by PostgreSQL under a lock that lets writ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from instar.backends.postgres.facts import Facts, facts_of
@@ -84,15 +84,18 @@ class _Native:
         adds = [c for c in self.job.changes if isinstance(c, AddColumn)]
         fields = {f.column.name: f for f in self.job.projection}
         slow = [c for c in adds if self._by_rows(fields[c.path[0]])]
-        wide = [replace(c, column=replace(c.column, nullable=True)) for c in slow]
+        early = until_last(adds, slow)
+        wide = [
+            replace(c, column=replace(c.column, nullable=True)) if c in slow else c for c in early
+        ]
         fill = self._fill(slow, fields)
-        if slow:
+        if early:
             table = evolve(table, tuple(wide))
-            yield self._alter(wide, list(self._adds(wide, fields, filled=False)), table)
+            yield self._alter(wide, list(self._adds(wide, fields, unfilled=slow)), table)
         if fill is not None:
             yield self._fill_step(fill, table)
         late = [c for c in self.job.changes if self._in_key(c)]
-        rest = [c for c in map(self._later, self.job.changes) if c is not None and c not in slow]
+        rest = [c for c in map(self._later, self.job.changes) if c is not None and c not in early]
         rest = [c for c in rest if c not in late]
         if rest:
             table = evolve(table, tuple(rest))
@@ -174,7 +177,7 @@ class _Native:
         taken = {c.name for c in self.live.columns} - dropped
         for old, new in ordered_renames(renames, taken):
             yield f"{self.alter} RENAME COLUMN {quote_double(old)} TO {quote_double(new)}"
-        yield from self._adds([c for c in changes if isinstance(c, AddColumn)], fields, filled=True)
+        yield from self._adds([c for c in changes if isinstance(c, AddColumn)], fields)
         for change in modified:
             yield from self._modified(change)
         for change in changes:
@@ -182,14 +185,19 @@ class _Native:
                 yield comment_table(qualified(self.live.name), change.new)
 
     def _adds(
-        self, adds: list[AddColumn], fields: Mapping[str, FieldCarry], *, filled: bool
+        self,
+        adds: list[AddColumn],
+        fields: Mapping[str, FieldCarry],
+        unfilled: Sequence[AddColumn] = (),
     ) -> Iterator[str]:
+        """`unfilled`: rows get these values later, by themselves."""
         writer = PostgresWriter(PostgresValues(self.known))
+        waits = {c.path[0] for c in unfilled}
         for change in adds:
             column, quoted = change.column, quote_double(change.path[0])
             field = fields[change.path[0]]
             add = f"{self.alter} ADD COLUMN {quoted} {type_sql(column.type)}"
-            has_value = filled and isinstance(field.source, FromExpression)
+            has_value = column.name not in waits and isinstance(field.source, FromExpression)
             if has_value:
                 add += f" DEFAULT ({writer.source(field, None)})"
             yield add if column.nullable else f"{add} NOT NULL"
@@ -307,6 +315,12 @@ class _Native:
             Part((f"{attach}{quote_double(index)}",), done),
         ]
         return self._step("key", title([change]), parts, after)
+
+
+def until_last(adds: list[AddColumn], slow: list[AddColumn]) -> list[AddColumn]:
+    """The new columns up to the last one that is filled row by row: they come in the order of the target."""
+    last = max((n for n, add in enumerate(adds) if add in slow), default=-1)
+    return adds[: last + 1]
 
 
 def _with_required(table: Table, name: str) -> Table:

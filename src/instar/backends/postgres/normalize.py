@@ -225,12 +225,18 @@ class PostgresNormalizer(Normalizer):
         return bare(found.type) == bare(self.kept(wish.type)[0])
 
     def _moves(self, what: str, key: str, expression: Expression, path: Path) -> bool:
-        moving = expression.volatile
-        if key == "_using" and expression.varies:
-            moving = moving or expression.functions
+        moving = expression.volatile or self._declared_volatile(expression)
+        if key == "_using":
+            moving = moving or expression.moving
         if moving:
             self.moving(what, _as_written(moving, expression.text), path)
         return bool(moving)
+
+    def _declared_volatile(self, expression: Expression) -> frozenset[str]:
+        """Functions of the server, and of its people, that promise nothing about their answer."""
+        if self.speller is None or not expression.functions:
+            return frozenset()
+        return self.speller.volatile(expression.functions)
 
 
 def _as_written(functions: frozenset[str], sql: str) -> frozenset[str]:

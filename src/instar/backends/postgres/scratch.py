@@ -17,6 +17,8 @@ _DEFAULT = """SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
 WHERE adrelid = '{table}'::regclass AND adnum = 1"""
 _CHECK = """SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
 WHERE conrelid = '{table}'::regclass AND contype = 'c'"""
+_VOLATILE = """SELECT proname FROM pg_proc WHERE proname = ANY(%s::name[])
+GROUP BY proname HAVING bool_and(provolatile = 'v')"""
 _TYPE = "SELECT format_type(%s::oid, %s::integer)"
 _FORBIDDEN = "E252"
 """That the role may not create a table says nothing about the expression."""
@@ -30,6 +32,8 @@ class Speller(Protocol):
     def check(self, sql: str, columns: Sequence[Column]) -> str: ...
 
     def type_of(self, sql: str, columns: Sequence[Column]) -> Type | None: ...
+
+    def volatile(self, functions: frozenset[str]) -> frozenset[str]: ...
 
     def index(self, body: str, table: Table, types: Mapping[str, Type]) -> None: ...
 
@@ -82,6 +86,17 @@ class Scratch:
         found = self._cached(("type", sql, tuple(columns)), work)
         assert found is None or not isinstance(found, str)
         return found  # type: ignore[return-value]
+
+    def volatile(self, functions: frozenset[str]) -> frozenset[str]:
+        """Those of the functions that are declared volatile, in each of their forms."""
+
+        def work() -> frozenset[str]:
+            rows = self._session.ask(_VOLATILE, [sorted(functions)])
+            return frozenset(str(row[0]) for row in rows)
+
+        found = self._cached(("volatile", functions), work)
+        assert isinstance(found, frozenset)
+        return found
 
     def index(self, body: str, table: Table, types: Mapping[str, Type]) -> None:
         """Whether an index of the table could be built if these columns had other types."""

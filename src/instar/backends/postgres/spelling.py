@@ -7,7 +7,7 @@ out which words are columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,11 +22,14 @@ VOLATILE = frozenset(
     {
         "random",
         "random_normal",
+        "array_shuffle",
+        "array_sample",
         "setseed",
         "gen_random_uuid",
         "uuidv4",
         "uuidv7",
         "uuid_generate_v1",
+        "uuid_generate_v1mc",
         "uuid_generate_v4",
         "clock_timestamp",
         "timeofday",
@@ -60,9 +63,19 @@ STABLE = frozenset(
         "currentuser",
         "sessionuser",
         "user",
+        "current_role",
+        "current_catalog",
+        "current_schema",
+        "age up to today",
+        "'now'",
+        "'today'",
+        "'tomorrow'",
+        "'yesterday'",
     }
 )
-"""Functions that answer differently in another transaction."""
+"""What answers differently in another transaction: functions, and words that are read as moments."""
+_WORDS = frozenset({"user", "current_role", "current_catalog", "current_schema", "session_user"})
+"""Functions without parentheses that the parser takes for columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +130,25 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
         for f in tree.find_all(exp.Func)
         for word in {f.name, f.sql_name(), f.key}
         if word
-    )
+    ).union(_unsaid(tree, known))
     return Expression(
         unwrapped(text), frozenset(columns), functions, tree.find(exp.Query) is not None
     )
+
+
+def _unsaid(tree: exp.Expression, known: Mapping[str, str]) -> Iterator[str]:
+    """What moves without looking like a function that does."""
+    for column in tree.find_all(exp.Column):
+        name = column.name.casefold()
+        if name in _WORDS and name not in known and not column.this.args.get("quoted"):
+            yield name
+    for cast in tree.find_all(exp.Cast):
+        word = f"'{cast.this.name.strip().casefold()}'"
+        if cast.this.is_string and word in STABLE and cast.to.this in exp.DataType.TEMPORAL_TYPES:
+            yield word
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.casefold() == "age" and len(call.expressions) == 1:
+            yield "age up to today"
 
 
 def _tree(sql: str) -> exp.Expression:

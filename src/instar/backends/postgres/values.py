@@ -108,6 +108,25 @@ class PostgresValues:
             case _:
                 return f"CAST({value} AS {target})"
 
+    def whole_array(self, value: str, var: str, old: Type, new: Type) -> str:
+        """The array with other elements, as `_plain` has each; its dimensions stay where a cast can do it."""
+        target = type_sql(array(new))
+        match old, new:
+            case (Integer(), Boolean()) | (Boolean(), Integer()):
+                return f"CAST(CAST({value} AS integer[]) AS {target})"
+            case Float(), Decimal():
+                return f"CAST(CAST({value} AS text[]) AS {target})"
+            case (String(), Binary()) | (Binary(), String()):
+                each = self._plain(var, old, new)
+                rows = f"unnest({value}) WITH ORDINALITY AS u_{var}({var}, n_{var})"
+                made = f"ARRAY(SELECT {each} FROM {rows} ORDER BY n_{var})"
+                flat = f"CASE WHEN {value} IS NULL THEN NULL ELSE {made} END"
+                return self.guarded(
+                    f"array_ndims({value}) > 1", value, array(old), array(new), flat
+                )
+            case _:
+                return f"CAST({value} AS {target})"
+
 
 class PostgresWriter(ValueWriter):
     """Arrays are cast whole, so that their dimensions stay."""
@@ -126,7 +145,7 @@ class PostgresWriter(ValueWriter):
 
     def _array(self, value: str, old: Type, new: Type) -> str:
         var = self.fresh()
-        plain = f"CAST({value} AS {type_sql(array(new))})"
+        plain = self._values.whole_array(value, var, old, new)
         lost = lossy_sql(var, old, new)
         if lost == "FALSE" or promotion(old, new).verdict is Verdict.LOSSLESS:
             return plain

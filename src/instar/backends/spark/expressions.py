@@ -25,9 +25,14 @@ CLOCK = frozenset(
         "currentdate",
         "current_user",
         "session_user",
+        "user",
     )
 )
 """What answers differently in another statement."""
+_WORDS = frozenset(("localtimestamp", "session_user"))
+"""Functions without parentheses that the parser takes for columns."""
+_MOMENTS = frozenset(("now", "today", "tomorrow", "yesterday"))
+"""Words that are days or instants to Spark."""
 CHANGING = frozenset(
     (
         "rand",
@@ -42,8 +47,13 @@ CHANGING = frozenset(
         "input_file_name",
         "input_file_block_start",
         "input_file_block_length",
+        "aes_encrypt",
+        "reflect",
+        "try_reflect",
+        "java_method",
     )
 )
+"""What answers differently on every call, or in every file; `reflect` may call anything."""
 
 
 def parsed(sql: str) -> exp.Expr:
@@ -94,11 +104,27 @@ def renamed(sql: str, new_name: Callable[[Path], Path]) -> str:
 def changing(sql: str, *, clock: bool = False) -> str | None:
     """The function in it that gives another value each time, if there is one."""
     looked_for = CHANGING | CLOCK if clock else CHANGING
-    for function in parsed(sql).find_all(exp.Func):
+    tree = parsed(sql)
+    for function in tree.find_all(exp.Func):
         names = {function.sql_name().lower(), function.name.lower(), function.key.lower()}
         if found := names & looked_for:
             return sorted(found)[0]
-    return None
+    return next(_unsaid(tree), None) if clock else None
+
+
+def _unsaid(tree: exp.Expr) -> Iterator[str]:
+    """The clock, where no function is called by its name."""
+    for column in tree.find_all(exp.Column):
+        if column.name.lower() in _WORDS and not column.this.args.get("quoted"):
+            yield column.name.lower()
+    for cast in tree.find_all(exp.Cast):
+        word = cast.this.name.strip().lower()
+        if cast.this.is_string and word in _MOMENTS and cast.to.this in exp.DataType.TEMPORAL_TYPES:
+            yield f"'{word}'"
+
+
+_OF_THE_ROW = ("_using", "CHECK", "generated")
+"""What may depend on the row alone; a default may be the moment of the migration."""
 
 
 def expression_findings(wanted: Wanted) -> Iterator[Finding]:
@@ -107,7 +133,7 @@ def expression_findings(wanted: Wanted) -> Iterator[Finding]:
     for what, path, sql, key in _expressions(wanted):
         place = path_text(path) or key.partition(".")[2]
         try:
-            function = changing(sql, clock=what == "CHECK")
+            function = changing(sql, clock=what in _OF_THE_ROW)
         except BadExpression as error:
             yield Finding(
                 "F606",
@@ -118,7 +144,7 @@ def expression_findings(wanted: Wanted) -> Iterator[Finding]:
                 key=key,
             )
             continue
-        if function is not None and what in ("_using", "CHECK"):
+        if function is not None and what in (*_OF_THE_ROW, "_default"):
             yield Finding(
                 "F607",
                 Severity.ERROR,
