@@ -15,7 +15,7 @@ from instar.backends.duckdb.types import type_sql
 from instar.backends.sql import qualified, quote_double
 from instar.core.schema import Table
 from instar.core.types import Array, Map, Struct, Type
-from instar.testing import SCENARIOS, NotKept, Scenario, emptied, run_scenario
+from instar.testing import DEEP_EXTREMES, SCENARIOS, NotKept, Scenario, emptied, run_scenario
 
 NOT_KEPT = {
     "text becomes varchar, too long": NotKept("F602", "DuckDB keeps no length"),
@@ -69,6 +69,6 @@ def _value(type_: Type, value: Any, values: list[Any]) -> str:
             return f"CAST(? AS {sql})"
 
 
-@pytest.mark.parametrize("scenario", [*SCENARIOS, *map(emptied, SCENARIOS)], ids=str)
+@pytest.mark.parametrize("scenario", [DEEP_EXTREMES, *SCENARIOS, *map(emptied, SCENARIOS)], ids=str)
 def test_conformance(world: World, scenario: Scenario) -> None:
     run_scenario(DuckDBHarness(world.connection), scenario, NOT_KEPT.get(scenario.name))

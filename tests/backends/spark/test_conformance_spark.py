@@ -20,7 +20,15 @@ from instar.backends.spark.parquet import ParquetBackend
 from instar.backends.sql import quote_backtick
 from instar.core.schema import Table
 from instar.spark import SparkHandle
-from instar.testing import SCENARIOS, NotKept, Refused, Scenario, emptied, run_scenario
+from instar.testing import (
+    DEEP_EXTREMES,
+    SCENARIOS,
+    NotKept,
+    Refused,
+    Scenario,
+    emptied,
+    run_scenario,
+)
 from instar.testing.runner import Exceptional
 
 pytestmark = pytest.mark.spark
@@ -82,8 +90,8 @@ EXCEPTIONS: dict[str, dict[str, Exceptional]] = {
 
 def _chosen() -> list[Scenario]:
     if os.environ.get("INSTAR_ALL"):
-        return [*SCENARIOS, *map(emptied, SCENARIOS)]
-    return [s for s in SCENARIOS if s.name in SAMPLE]
+        return [DEEP_EXTREMES, *SCENARIOS, *map(emptied, SCENARIOS)]
+    return [DEEP_EXTREMES, *(s for s in SCENARIOS if s.name in SAMPLE)]
 
 
 class SparkHarness:
