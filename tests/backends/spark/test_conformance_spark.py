@@ -24,7 +24,6 @@ from instar.testing import (
     DEEP_EXTREMES,
     SCENARIOS,
     NotKept,
-    Refused,
     Scenario,
     emptied,
     run_scenario,
@@ -61,13 +60,9 @@ _CONSTRAINTS: dict[str, Exceptional] = {
     "a unique column called n, zero twice": NotKept("F603", _NO_CONSTRAINTS),
     "add a check that a row fails": NotKept("F603", _NO_CONSTRAINTS),
 }
-_NO_LIMIT = "Delta puts no limit on text that is there; a CHECK does"
 
 EXCEPTIONS: dict[str, dict[str, Exceptional]] = {
-    "delta": {
-        "text becomes varchar, clean": Refused("F601", _NO_LIMIT),
-        "text becomes varchar, too long": Refused("F601", _NO_LIMIT),
-    },
+    "delta": {},
     "iceberg": {
         **_CONSTRAINTS,
         "narrow int to tinyint, out of range": NotKept("F602", _UNCHECKED),

@@ -19,7 +19,7 @@ from instar.core.plan import Rung, Status
 from instar.core.policy import Policy
 from instar.core.schema import Check, Hint, Table
 from instar.errors import VerificationFailed
-from instar.spark import SparkHandle, SparkSettings, open_session
+from instar.spark import SparkHandle, SparkSettings, SparkSqlError, open_session
 
 pytestmark = pytest.mark.spark
 
@@ -110,6 +110,21 @@ def test_a_limit_of_text_that_changes_beside_a_rewrite_is_kept(bench: Bench) -> 
     new = columns(id="int", n="int", wider="varchar(8)", made="varchar(4)")
     bench.apply(Table(bench.name("limits"), new))
     assert bench.rows("limits") == [(1, 7, "ab", "12")]
+
+
+def test_a_limit_alone_is_put_on_text_that_is_there(bench: Bench) -> None:
+    """No ALTER does; the overwrite takes it from the frame's schema, and Delta holds writers to it."""
+    bench.apply(Table(bench.name("limited"), columns(id="int", a="string", b="varchar(9)")))
+    bench.sql("INSERT INTO {s}.limited VALUES (1, 'abcd', 'xy'), (2, NULL, NULL)")
+    wish = Table(bench.name("limited"), columns(id="int", a="varchar(3)", b="varchar(2)"))
+    (finding,) = [f for f in bench.plan(wish).findings if f.code == "F201"]
+    assert (finding.path, finding.count) == (("a",), 1)
+    bench.sql("UPDATE {s}.limited SET a = 'abc' WHERE id = 1")
+    bench.apply(wish)
+    assert bench.rows("limited") == [(1, "abc", "xy"), (2, None, None)]
+    for bad in ("(3, 'abcd', NULL)", "(3, NULL, 'xyz')"):
+        with pytest.raises(SparkSqlError, match="EXCEED_CHAR_VARCHAR_LIMIT"):
+            bench.sql(f"INSERT INTO {{s}}.limited VALUES {bad}")
 
 
 def test_a_plain_table_is_rewritten_as_a_plain_table(bench: Bench) -> None:

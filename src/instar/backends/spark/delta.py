@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ _ATTEMPTS = 5
 _PATIENCE = 300.0
 """Seconds in which more attempts may begin: a small table meets its writers often, and is soon rewritten."""
 _LOOK_BACK = 100
+_LOCATION = re.compile(r"location \('?([^')]+)")
 
 
 class DeltaBackend(SparkBackend):
@@ -76,7 +78,10 @@ class DeltaBackend(SparkBackend):
         prove_keys(self.handle, step, self.place(step.after.name), UNTOUCHED)
         for number, statement in enumerate(step.sql, start=1):
             context.failpoint(f"{step.kind}:{number}:before")
-            self._marked(statement, _mark(context.memo, step, number))
+            try:
+                self._marked(statement, _mark(context.memo, step, number))
+            except SparkSqlError as error:
+                raise _left_behind(step, error) or error from error
             context.failpoint(f"{step.kind}:{number}:after")
 
     def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
@@ -226,6 +231,20 @@ def _described(field: Any) -> Any:
 
     column = col(quote_backtick(field.name))
     return column.alias(field.name, metadata=field.metadata) if field.metadata else column
+
+
+def _left_behind(step: Step, error: SparkSqlError) -> EngineError | None:
+    """A CREATE that Delta refused leaves `_delta_log/_staged_commits`, and then refuses the right one too."""
+    if error.condition != "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION":
+        return None
+    place = _LOCATION.search(error.detail)
+    where = f" {place.group(1)}" if place else ""
+    return EngineError(
+        "E216",
+        f"[{step.after.name}] cannot be created: its folder{where} is not empty and holds no Delta table",
+        hint="A CREATE that failed leaves one behind, and so does a table that was dropped from the"
+        " catalog alone. Look into the folder and remove it, then apply again.",
+    )
 
 
 def _never_quiet(step: Step, attempts: int) -> EngineError:
