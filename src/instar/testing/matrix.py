@@ -75,6 +75,7 @@ def operations() -> tuple[Scenario, ...]:
         *_structs(),
         *_collections(),
         *_rest(),
+        *_deeper(),
         *_table(),
     )
 
@@ -275,10 +276,8 @@ def _rest() -> tuple[Scenario, ...]:
     )
 
 
-def _table() -> tuple[Scenario, ...]:
-    """What is said of the table, and of columns by which its files lie."""
-    plain, both = shape(_X), shape(_X, c("y", INT))
-    pair: tuple[Row, ...] = ({"id": 1, "x": 1, "y": 2}, {"id": 2, "x": None, "y": 3})
+def _deeper() -> tuple[Scenario, ...]:
+    """What is promised of a field, and a type that not every format has."""
     row = _S_VALUE
     return (
         _nested(
@@ -293,10 +292,18 @@ def _table() -> tuple[Scenario, ...]:
         ),
         _plain(
             "add a VARIANT column",
-            plain,
+            shape(_X),
             shape(_X, c("n", Variant())),
             after=({"id": 1, "x": 1, "n": None}, {"id": 2, "x": None, "n": None}),
         ),
+    )
+
+
+def _table() -> tuple[Scenario, ...]:
+    """What is said of the table, and of columns by which its files lie."""
+    plain, both = shape(_X), shape(_X, c("y", INT))
+    pair: tuple[Row, ...] = ({"id": 1, "x": 1, "y": 2}, {"id": 2, "x": None, "y": 3})
+    return (
         _plain("cluster by a column", plain, replace(plain, cluster_by=("x",))),
         _plain("partition by a column", plain, replace(plain, partition_by=("x",))),
         _plain(
