@@ -81,7 +81,9 @@ class DeltaBackend(SparkBackend):
             try:
                 self._marked(statement, _mark(context.memo, step, number))
             except SparkSqlError as error:
-                raise _left_behind(step, error) or error from error
+                if known := _left_behind(step, error):
+                    raise known from error
+                raise
             context.failpoint(f"{step.kind}:{number}:after")
 
     def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
