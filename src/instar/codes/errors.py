@@ -82,6 +82,12 @@ ERRORS: dict[str, CodeDoc] = {
         " and at least five times.",
         "Hold the table's writers while `instar apply` runs, or choose a quieter hour.",
     ),
+    "E216": CodeDoc(
+        "The folder of a new Delta table is not empty",
+        "Where the table is to be created there are files, but no Delta table. A CREATE that Delta refused"
+        " leaves a folder with `_delta_log/_staged_commits` behind, which then stands in the way.",
+        "Look into the folder that the message names and remove it, then run `instar apply` again.",
+    ),
     "E220": CodeDoc(
         "DuckDB refused a statement",
         "The statement failed; its whole transaction was rolled back, so that nothing of the step is"

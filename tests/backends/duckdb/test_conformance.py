@@ -6,7 +6,7 @@ import pytest
 
 from backends.duckdb.harness import DuckDBHarness
 from backends.duckdb.world import World
-from instar.testing import SCENARIOS, NotKept, Scenario, emptied, run_scenario
+from instar.testing import DEEP_EXTREMES, SCENARIOS, NotKept, Scenario, emptied, run_scenario
 
 NOT_KEPT = {
     "text becomes varchar, too long": NotKept("F602", "DuckDB keeps no length"),
@@ -14,6 +14,6 @@ NOT_KEPT = {
 }
 
 
-@pytest.mark.parametrize("scenario", [*SCENARIOS, *map(emptied, SCENARIOS)], ids=str)
+@pytest.mark.parametrize("scenario", [DEEP_EXTREMES, *SCENARIOS, *map(emptied, SCENARIOS)], ids=str)
 def test_conformance(world: World, scenario: Scenario) -> None:
     run_scenario(DuckDBHarness(world.connection), scenario, NOT_KEPT.get(scenario.name))

@@ -12,7 +12,14 @@ import pytest
 
 from backends.spark.harness import BACKENDS, SparkHarness, own_schema
 from instar.spark import SparkHandle
-from instar.testing import SCENARIOS, NotKept, Refused, Scenario, emptied, run_scenario
+from instar.testing import (
+    DEEP_EXTREMES,
+    SCENARIOS,
+    NotKept,
+    Scenario,
+    emptied,
+    run_scenario,
+)
 from instar.testing.runner import Exceptional
 
 pytestmark = pytest.mark.spark
@@ -39,13 +46,9 @@ _CONSTRAINTS: dict[str, Exceptional] = {
     "a unique column called n, zero twice": NotKept("F603", _NO_CONSTRAINTS),
     "add a check that a row fails": NotKept("F603", _NO_CONSTRAINTS),
 }
-_NO_LIMIT = "Delta puts no limit on text that is there; a CHECK does"
 
 EXCEPTIONS: dict[str, dict[str, Exceptional]] = {
-    "delta": {
-        "text becomes varchar, clean": Refused("F601", _NO_LIMIT),
-        "text becomes varchar, too long": Refused("F601", _NO_LIMIT),
-    },
+    "delta": {},
     "iceberg": {
         **_CONSTRAINTS,
         "narrow int to tinyint, out of range": NotKept("F602", _UNCHECKED),
@@ -68,8 +71,8 @@ EXCEPTIONS: dict[str, dict[str, Exceptional]] = {
 
 def _chosen() -> list[Scenario]:
     if os.environ.get("INSTAR_ALL"):
-        return [*SCENARIOS, *map(emptied, SCENARIOS)]
-    return [s for s in SCENARIOS if s.name in SAMPLE]
+        return [DEEP_EXTREMES, *SCENARIOS, *map(emptied, SCENARIOS)]
+    return [DEEP_EXTREMES, *(s for s in SCENARIOS if s.name in SAMPLE)]
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

@@ -22,7 +22,7 @@ from instar.core.findings import Severity
 from instar.core.plan import Rung
 from instar.core.planner import draft
 from instar.core.schema import Check, Hint, Table, TableName, Wanted
-from instar.core.types import path_text
+from instar.core.types import Column, path_text, struct
 from instar.expressions import BadExpression
 
 RULES = DeltaRules()
@@ -116,6 +116,34 @@ def test_what_delta_keeps_otherwise_is_said() -> None:
     assert wanted.table.primary_key == ("id",)
     assert wanted.table.change_tracking is True
     assert dict(wanted.table.properties) == {}
+
+
+def test_a_default_inside_a_struct_is_left_out_and_said() -> None:
+    """Delta answers OK to `ALTER COLUMN s.x SET DEFAULT`, which then has no effect."""
+    nested = Column("s", struct(column("x", "int", default="5")))
+    wanted, findings = RULES.normalize(Wanted(Table(NAME, (nested,))), None)
+    assert [(f.code, f.path) for f in findings] == [("F604", ("s", "x"))]
+    kept = wanted.table.column(("s", "x"))
+    assert kept is not None
+    assert kept.default is None
+
+
+def test_the_last_field_of_a_struct_goes_behind_the_new_one() -> None:
+    """DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA otherwise; and a struct without fields is refused."""
+    live = Table(NAME, columns(s="struct<a: int>"), extras=MODERN)
+    sketch = draft(Wanted(Table(NAME, columns(s="struct<b: int>"))), live, RULES, FREE)
+    assert [s.kind for s in RULES.steps(sketch.job)] == ["add", "drop"]
+    _, findings = RULES.normalize(Wanted(Table(NAME, columns(s="struct<>"))), live)
+    assert [(f.code, f.severity) for f in findings] == [("F601", Severity.ERROR)]
+
+
+def test_a_column_of_the_clustering_is_released_before_it_goes() -> None:
+    live = Table(NAME, columns(a="int", gone="int"), cluster_by=("a", "gone"), extras=MODERN)
+    wish = Table(NAME, columns(a="int"), cluster_by=("a",))
+    sketch = draft(Wanted(wish), live, RULES, FREE)
+    made = RULES.steps(sketch.job)
+    assert [s.kind for s in made] == ["cluster", "drop", "cluster"]
+    assert made[0].sql == ("ALTER TABLE `spark_catalog`.`s`.`t` CLUSTER BY NONE",)
 
 
 @pytest.mark.parametrize(

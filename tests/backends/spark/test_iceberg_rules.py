@@ -7,6 +7,7 @@ import json
 import pytest
 
 from backends.spark.lake import EVERYTHING, IN_ORDER, col
+from instar.backends.spark.iceberg_capability import FOLDERS
 from instar.backends.spark.iceberg_metadata import commits_since, table_from_metadata
 from instar.backends.spark.iceberg_rules import IcebergRules
 from instar.backends.spark.iceberg_transforms import parse_sort, parse_transform
@@ -260,3 +261,13 @@ METADATA = """
   {"snapshot-id": 9, "parent-snapshot-id": 8, "summary": {"operation": "delete",
     "total-records": "1"}}]}
 """
+
+
+def test_a_catalog_of_folders_swaps_no_copy_in() -> None:
+    """It cannot rename a table; what Iceberg does in place is done there too."""
+    live = table(col("a", "int"), col("b", "int"), extras={FOLDERS: "yes"})
+    text = planned(live, table(col("a", "string"), col("b", "bigint")))
+    assert (text.steps, [f.code for f in text.findings]) == ((), ["F601"])
+    assert [s.kind for s in planned(live, table(col("a", "int"), col("b", "bigint"))).steps] == [
+        "widen"
+    ]

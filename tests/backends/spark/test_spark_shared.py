@@ -244,7 +244,36 @@ def test_a_text_in_an_expression_is_read_as_the_engine_reads_it(spark: SparkHand
 
 DIFFERENT = [
     ("string", "'', NULL, 'a'"),
-    ("double", "0.0D, -0.0D, double('NaN'), NULL, 1.0D"),
+    (
+        "double",
+        "0.0D, -0.0D, double('NaN'), double('Infinity'), double('-Infinity'), NULL, 1.0D,"
+        " 4.9E-324D, 1.7976931348623157E308D",
+    ),
+    ("float", "float('Infinity'), float('-Infinity'), float('NaN'), float('-0.0'), float('0')"),
+    (
+        "decimal(38,10)",
+        "9999999999999999999999999999.9999999999BD, -9999999999999999999999999999.9999999999BD,"
+        " 9999999999999999999999999999.9999999998BD, 0BD, 0.0000000001BD, NULL",
+    ),
+    ("decimal(10,2)", "1.00BD, 100BD, 0.01BD, -1.00BD, NULL"),
+    ("date", "DATE'0001-01-01', DATE'9999-12-31', DATE'1969-12-31', DATE'1970-01-01', NULL"),
+    (
+        "timestamp",
+        "TIMESTAMP'0001-01-01 00:00:00Z', TIMESTAMP'9999-12-31 23:59:59.999999Z',"
+        " TIMESTAMP'1969-12-31 23:59:59.999999Z', TIMESTAMP'1970-01-01 00:00:00Z', NULL",
+    ),
+    (
+        "timestamp_ntz",
+        "TIMESTAMP_NTZ'0001-01-01 00:00:00', TIMESTAMP_NTZ'9999-12-31 23:59:59.999999',"
+        " TIMESTAMP_NTZ'9999-12-31 23:59:59.999998', NULL",
+    ),
+    ("binary", "X'', X'00', X'0000', NULL"),
+    (
+        "array<struct<d: decimal(38,0), t: timestamp, f: double>>",
+        "array(), NULL, array(NULL), array(named_struct('d', NULL, 't', NULL, 'f', NULL)),"
+        " array(named_struct('d', 1BD, 't', NULL, 'f', double('Infinity'))),"
+        " array(named_struct('d', 1BD, 't', NULL, 'f', double('-Infinity')))",
+    ),
     ("array<int>", "array(), NULL, array(NULL), array(1, 2), array(2, 1)"),
     (
         "array<array<int>>",
@@ -266,21 +295,25 @@ SAME = [
 
 @pytest.mark.spark
 def test_the_checksum_tells_rows_apart_and_does_not_mind_their_order(spark: SparkHandle) -> None:
-    def total(type_: str, *values: str) -> tuple[int, str]:
+    def totals(type_: str, *groups: tuple[str, ...]) -> list[tuple[int, str]]:
+        """Of each group of values, all in one job."""
         rows = " UNION ALL ".join(
-            f"SELECT CAST({v} AS {spark_type(from_spark(type_))}) AS v" for v in values
+            f"SELECT {n} AS n, CAST({v} AS {spark_type(from_spark(type_))}) AS v"
+            for n, values in enumerate(groups)
+            for v in values
         )
-        row = spark.run(f"SELECT {checksum_select([('v', from_spark(type_))])} FROM ({rows})")[0]
-        return row["rows"], row["total"]
+        check = checksum_select([("v", from_spark(type_))])
+        found = spark.run(f"SELECT n, {check} FROM ({rows}) GROUP BY n ORDER BY n")
+        return [(row["rows"], row["total"]) for row in found]
 
     for type_, text in DIFFERENT:
         values = _split(text)
-        assert len({total(type_, v) for v in values}) == len(values), type_
+        assert len(set(totals(type_, *((v,) for v in values)))) == len(values), type_
     for type_, one, other in SAME:
-        assert total(type_, one) == total(type_, other)
-    assert total("int", "1", "2", "2") == total("int", "2", "1", "2")
-    assert total("int", "1", "1") != total("int", "1")
-    assert total("int", "1", "3") != total("int", "2", "2")
+        assert len(set(totals(type_, (one,), (other,)))) == 1, type_
+    ordered = totals("int", ("1", "2", "2"), ("2", "1", "2"))
+    assert ordered[0] == ordered[1]
+    assert len(set(totals("int", ("1", "1"), ("1",), ("1", "3"), ("2", "2")))) == 4
 
 
 def _split(text: str) -> list[str]:

@@ -87,6 +87,8 @@ class _Normalizer(Normalizer):
             self.unkept("F603", f"NOT NULL of '{path_text(here)}'", here, Severity.WARNING)
         if column.comment:
             self.unkept("F604", f"the comment of '{path_text(here)}'", here)
+        if column.default is not None:
+            self.unkept("F604", f"the default of '{path_text(here)}'", here, Severity.WARNING)
         return Column(column.name, self.type(column.type, here), nullable=not key)
 
     def _opaque(self, type_: Opaque, path: Path) -> Type:

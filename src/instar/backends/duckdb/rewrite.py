@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from instar.backends.base import RunContext
-from instar.backends.duckdb.content import content_sql
+from instar.backends.duckdb.content import content_sql, row_hash
 from instar.backends.duckdb.create import table_body
 from instar.backends.duckdb.facts import facts_of
 from instar.backends.duckdb.folding import fold, fold_sql
@@ -53,6 +53,7 @@ class Recipe:
     live_columns: tuple[str, ...]
     drop_indexes: tuple[str, ...]
     after: tuple[str, ...]
+    key: tuple[str, ...]
 
     def dump(self) -> str:
         return json.dumps({f: getattr(self, f) for f in self.__slots__})
@@ -98,6 +99,7 @@ def _recipe(job: Job) -> Recipe:
         compared=tuple(f.column.name for f in fields if not _varies(f.source)),
         live_columns=live_names,
         drop_indexes=facts.drop_indexes(target.name),
+        key=target.primary_key,
         after=(
             *comments(target, name),
             *(
@@ -217,10 +219,22 @@ def _verify(recipe: Recipe, name: TableName, new: str, ask: Ask) -> None:
 
 
 def _differing(recipe: Recipe, projected: str, copy: str, ask: Ask) -> str:
-    """A few rows that only one side has, in words."""
-    sides = [f"SELECT {names(recipe.compared)} FROM {side}" for side in (projected, copy)]
+    """A few rows that only one side has, by their key where the table has one; compared by hash."""
+    shown = recipe.key or recipe.compared
+    row = row_hash(recipe.compared)
+    both = " UNION ALL ".join(
+        f"SELECT {', '.join([f'{row} AS __instar_h', f'{n} AS __instar_n', *map(quote_double, shown)])}"
+        f" FROM {side}"
+        for n, side in ((1, projected), (-1, copy))
+    )
+    wish = ", ".join(f"any_value({quote_double(c)})" for c in shown) or "1"
     said = []
-    for words, (one, other) in (("only before", sides), ("only after", sides[::-1])):
-        if rows := ask(f"{one} EXCEPT ALL {other} LIMIT 5"):
-            said.append(f"{words}: {', '.join(map(str, rows))}")
+    for words, sign in (("only before", ">"), ("only after", "<")):
+        query = f"SELECT {wish} FROM ({both}) GROUP BY __instar_h HAVING sum(__instar_n) {sign} 0"
+        if rows := ask(f"{query} ORDER BY 1 LIMIT 5"):
+            said.append(f"{words}: {', '.join(_named(shown, row) for row in rows)}")
     return "; ".join(said)
+
+
+def _named(columns: tuple[str, ...], row: tuple[Any, ...]) -> str:
+    return f"({', '.join(f'{c}={v!r}' for c, v in zip(columns, row, strict=False))})"

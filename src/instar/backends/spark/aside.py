@@ -10,6 +10,7 @@ import re
 
 from instar.backends.base import RunContext
 from instar.backends.spark.base import SparkBackend
+from instar.backends.spark.keys import prove_keys
 from instar.backends.spark.mismatch import differing_rows
 from instar.backends.spark.statements import full_name, rename_table
 from instar.core.plan import Step
@@ -78,13 +79,16 @@ class Swapper:
         found = self.handle.run(f"SELECT {check} FROM {self.full(self.aside)}")[0]
         self.context.progress("compare", found["rows"], expected["rows"])
         if tuple(expected) != tuple(found):
+            copy = f"SELECT * FROM {self.full(self.aside)}"
             raise VerificationFailed(
                 "E420",
                 f"[{self.name}] the copy differs{of}: {found['rows']:,} rows with checksum"
                 f" {found['total']} instead of {expected['rows']:,} with {expected['total']}."
-                f" {differing_rows(self.handle, rows, f'SELECT * FROM {self.full(self.aside)}')}",
+                f" {differing_rows(self.handle, self.step.data, rows, copy)}",
                 hint=f"The table is as it was. The copy is {self.aside}; it can be dropped.",
             )
+        left = f"The table is as it was. The copy is {self.aside}; it can be dropped."
+        prove_keys(self.handle, self.step, self.full(self.aside), left)
         self.context.memo["verified"] = str(found["rows"])
 
     def in_the_way(self) -> EngineError:

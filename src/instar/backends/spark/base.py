@@ -8,6 +8,7 @@ from typing import ClassVar
 from instar.backends.base import Backend, NotATable, RunContext
 from instar.backends.spark.catalog import entries, in_schema
 from instar.backends.spark.expressions import expression_findings
+from instar.backends.spark.keys import UNTOUCHED, prove_keys
 from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.prove import Prover
 from instar.backends.spark.views import broken_views
@@ -92,6 +93,7 @@ class SparkBackend(Backend):
 
     def run(self, step: Step, context: RunContext) -> None:
         """A step of plain statements, each with a failpoint on either side."""
+        prove_keys(self.handle, step, self.place(step.after.name), UNTOUCHED)
         for number, statement in enumerate(step.sql, start=1):
             context.failpoint(f"{step.kind}:{number}:before")
             self.execute(step, statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from instar.backends.spark.delta_keeper import DeltaKeeper
 from instar.backends.spark.delta_log import read_logs
 from instar.backends.spark.delta_rewrite import VERSION, shape
 from instar.backends.spark.delta_rules import DeltaRules
+from instar.backends.spark.keys import UNTOUCHED, came_late, prove_keys, shared_key
 from instar.backends.spark.mismatch import differing_rows
 from instar.backends.spark.types import columns_from_json
 from instar.backends.sql import quote_backtick
@@ -30,6 +32,7 @@ _ATTEMPTS = 5
 _PATIENCE = 300.0
 """Seconds in which more attempts may begin: a small table meets its writers often, and is soon rewritten."""
 _LOOK_BACK = 100
+_LOCATION = re.compile(r"location \('?([^')]+)")
 
 
 class DeltaBackend(SparkBackend):
@@ -72,9 +75,15 @@ class DeltaBackend(SparkBackend):
         if step.kind == "rewrite":
             self._rewrite(step, context)
             return
+        prove_keys(self.handle, step, self.place(step.after.name), UNTOUCHED)
         for number, statement in enumerate(step.sql, start=1):
             context.failpoint(f"{step.kind}:{number}:before")
-            self._marked(statement, _mark(context.memo, step, number))
+            try:
+                self._marked(statement, _mark(context.memo, step, number))
+            except SparkSqlError as error:
+                if known := _left_behind(step, error):
+                    raise known from error
+                raise
             context.failpoint(f"{step.kind}:{number}:after")
 
     def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
@@ -89,6 +98,7 @@ class DeltaBackend(SparkBackend):
             return Outcome.NOT_DONE if found is Outcome.UNCLEAR else found
         if step.kind == "rewrite":
             self._verify(step, made)
+            self._prove_keys(step, made)
         return Outcome.DONE
 
     def _marked(self, statement: str, mark: str) -> None:
@@ -136,6 +146,7 @@ class DeltaBackend(SparkBackend):
         if made is None:
             raise EngineError("E213", f"[{step.after.name}] the rewrite left no commit behind")
         old, new = self._verify(step, made, pinned=version)
+        self._prove_keys(step, made)
         context.memo.update({"old_rows": str(old), "new_rows": str(new), "verified": str(new)})
         context.failpoint("rewrite:verified")
 
@@ -171,18 +182,29 @@ class DeltaBackend(SparkBackend):
             return old[0], new[0]
         name, place = step.after.name, self.place(step.after.name)
         was = step.data["rows"].replace(VERSION, str(made - 1))
-        which = differing_rows(self.handle, was, f"SELECT * FROM {place} VERSION AS OF {made}")
-        undone = self._history(name, 1)[0][0] == made
-        if undone:
-            self.handle.run(f"RESTORE TABLE {place} TO VERSION AS OF {made - 1}")
+        which = differing_rows(
+            self.handle, step.data, was, f"SELECT * FROM {place} VERSION AS OF {made}"
+        )
         raise VerificationFailed(
             "E214",
             f"[{name}] the rewrite gave {new[0]} rows (checksum {new[1]}), not {old[0]} ({old[1]})."
             f" {which}",
-            hint=f"The table was put back to version {made - 1}."
-            if undone
-            else f"Others wrote since: look at versions {made - 1} and {made} and decide.",
+            hint=self._put_back(step, made),
         )
+
+    def _prove_keys(self, step: Step, made: int) -> None:
+        """A key that the plan proved: rows may have come since that share one."""
+        source = f"{self.place(step.after.name)} VERSION AS OF {made}"
+        if said := shared_key(self.handle, step, source):
+            raise came_late(said, self._put_back(step, made))
+
+    def _put_back(self, step: Step, made: int) -> str:
+        """The version before again, unless others wrote since; in words."""
+        name = step.after.name
+        if self._history(name, 1)[0][0] != made:
+            return f"Others wrote since: look at versions {made - 1} and {made} and decide."
+        self.handle.run(f"RESTORE TABLE {self.place(name)} TO VERSION AS OF {made - 1}")
+        return f"The table was put back to version {made - 1}."
 
     def _checksums(self, step: Step, made: int) -> tuple[tuple[int, str], tuple[int, str]]:
         """Of the version before and of the one that was made, in one job."""
@@ -211,6 +233,20 @@ def _described(field: Any) -> Any:
 
     column = col(quote_backtick(field.name))
     return column.alias(field.name, metadata=field.metadata) if field.metadata else column
+
+
+def _left_behind(step: Step, error: SparkSqlError) -> EngineError | None:
+    """A CREATE that Delta refused leaves `_delta_log/_staged_commits`, and then refuses the right one too."""
+    if error.condition != "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION":
+        return None
+    place = _LOCATION.search(error.detail)
+    where = f" {place.group(1)}" if place else ""
+    return EngineError(
+        "E216",
+        f"[{step.after.name}] cannot be created: its folder{where} is not empty and holds no Delta table",
+        hint="A CREATE that failed leaves one behind, and so does a table that was dropped from the"
+        " catalog alone. Look into the folder and remove it, then apply again.",
+    )
 
 
 def _never_quiet(step: Step, attempts: int) -> EngineError:

@@ -213,9 +213,9 @@ class Judge:
         if relaxes(old, new) and not nested:
             return Capability(Rung.METADATA)
         if isinstance(old, String) and isinstance(new, String) and not nested:
-            # Seen: no statement and no overwrite puts a limit on a column of the same kind.
-            why = f"'{path_text(change.path)}': Delta puts no limit on text that is there ({words})"
-            return Capability(Rung.NEVER, f"{why}; a CHECK (length({change.path[-1]}) <= …) does")
+            return Capability(
+                Rung.REWRITE, f"no ALTER puts a limit on text that is there ({words})"
+            )
         if nested and (has_limit(old) or has_limit(new)):
             return Capability(
                 Rung.REWRITE, f"Spark says OK to a nested {words} and keeps the limit"

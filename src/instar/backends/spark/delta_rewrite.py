@@ -17,6 +17,8 @@ from instar.backends.spark.checksum import checksum_select
 from instar.backends.spark.delta_inspect import NATIVE
 from instar.backends.spark.delta_script import Script
 from instar.backends.spark.delta_tables import with_nullable
+from instar.backends.spark.keys import key_data
+from instar.backends.spark.mismatch import naming_data
 from instar.backends.spark.schemas import schema_json
 from instar.backends.spark.types import value_type
 from instar.backends.spark.values import SparkValues
@@ -96,6 +98,8 @@ class _Rewrite(Script):
                     "partition_by": json.dumps(self.target.partition_by),
                     "rows": then,
                     **self._checksums(),
+                    **key_data(job),
+                    **naming_data(job.projection, self.target),
                 }
             ),
         )

@@ -32,6 +32,7 @@ from instar.backends.spark.delta_tables import (
     with_nullable,
 )
 from instar.backends.spark.expressions import overlaps, references, renamed
+from instar.backends.spark.keys import key_data
 from instar.backends.spark.statements import (
     alter_columns,
     comment_table,
@@ -440,7 +441,10 @@ class Script:
             statements.append(unset_properties(self.place, unsetting))
         if statements:
             words = ", ".join([*setting, *unsetting])
-            self.step("property", f"set {words}", tuple(statements), after, repeatable=True)
+            done = self.job.rung is Rung.REWRITE  # which proved its keys itself
+            data = {} if done else key_data(self.job)
+            title = f"set {words}"
+            self.step("property", title, tuple(statements), after, repeatable=True, data=data)
 
     def _with_keys(self) -> tuple[Constraint, ...]:
         checks = [c for c in self.now.constraints if isinstance(c, Check)]

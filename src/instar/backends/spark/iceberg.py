@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 
 from instar.backends.base import NotATable, Outcome, RunContext
 from instar.backends.spark.aside import NEXT_OLD, is_own
 from instar.backends.spark.base import SparkBackend
+from instar.backends.spark.iceberg_capability import FOLDERS
 from instar.backends.spark.iceberg_metadata import table_from_metadata
 from instar.backends.spark.iceberg_reader import MetadataReader, by_schema
 from instar.backends.spark.iceberg_rewrite import Rewrite
@@ -21,6 +23,7 @@ from instar.core.schema import Table, TableName
 from instar.spark import SparkHandle
 
 _REWRITE = ("copy", "swap")
+_HADOOP = ".HadoopCatalog"
 
 
 class IcebergBackend(SparkBackend):
@@ -50,9 +53,19 @@ class IcebergBackend(SparkBackend):
             numbers |= {n: str(_next_old(n.name, tables)) for n in wanted}
         for name, metadata in self.reader.read(there).items():
             table = table_from_metadata(name, metadata)
-            extras = MappingProxyType({**table.extras, NEXT_OLD: numbers[name]})
+            said = {NEXT_OLD: numbers[name], **self._kind}
+            extras = MappingProxyType({**table.extras, **said})
             found[name] = replace(table, extras=extras)
         return found
+
+    @cached_property
+    def _kind(self) -> dict[str, str]:
+        """Whether the catalog is one of folders, which have no names to change."""
+        place = f"spark.sql.catalog.{self.catalog}"
+        with self.handle.errors():
+            conf = self.handle.session.conf
+            said = [conf.get(f"{place}.{key}", None) or "" for key in ("type", "catalog-impl")]
+        return {FOLDERS: "yes"} if said[0] == "hadoop" or said[1].endswith(_HADOOP) else {}
 
     def list_tables(self, schema: str) -> Sequence[TableName]:
         names = (n for n in self.reader.tables(schema) if not is_own(n))

@@ -57,12 +57,26 @@ WIDENS: dict[tuple[type, type], Callable[[Any, Any], bool]] = {
 }
 
 
+FOLDERS = "catalog_of_folders"
+"""In a live table's extras: its catalog is a folder (Hadoop) and cannot rename a table."""
+_NO_SWAP = (
+    "its catalog is a folder (Hadoop) and cannot rename a table, which the swap of a copy needs"
+)
+
+
 def rewrite(why: str) -> Capability:
     return Capability(Rung.REWRITE, why, (HISTORY,))
 
 
 def capability(change: Change, live: Table, wanted: Wanted, fold: Fold) -> Capability:
     """The cheapest rung; `wanted` has been normalized."""
+    found = _cheapest(change, live, wanted, fold)
+    if found.rung is Rung.REWRITE and FOLDERS in live.extras:
+        return Capability(Rung.NEVER, f"{found.why}, and {_NO_SWAP}")
+    return found
+
+
+def _cheapest(change: Change, live: Table, wanted: Wanted, fold: Fold) -> Capability:
     path: Path = getattr(change, "path", ())
     if in_map_key(wanted.table.columns, path, fold) or in_map_key(live.columns, path, fold):
         return rewrite(f"Iceberg changes nothing inside a map's key: '{path_text(path)}'")

@@ -14,6 +14,7 @@ from instar.backends.spark import iceberg_ddl as ddl
 from instar.backends.spark.iceberg_capability import fill_of
 from instar.backends.spark.iceberg_metadata import PRIMARY_KEY
 from instar.backends.spark.iceberg_transforms import parse_sort, parse_transform
+from instar.backends.spark.keys import key_data
 from instar.backends.spark.statements import (
     alter_columns,
     comment_table,
@@ -306,7 +307,8 @@ class Native:
         if wish:
             after = replace(self.now, primary_key=wish)
             title = f"write the primary key down: ({', '.join(wish)})"
-            self._step("key", title, ddl.set_key(self.full, after), after, repeatable=True)
+            sql, data = ddl.set_key(self.full, after), key_data(self.job)
+            self._step("key", title, sql, after, repeatable=True, data=data)
 
     def _properties(self) -> None:
         changes = self._of(ChangeProperty)

@@ -15,6 +15,8 @@ from types import MappingProxyType
 from instar.backends.spark import iceberg_ddl as ddl
 from instar.backends.spark.aside import COPY_OF, aside_name, folder_aside, kept_name
 from instar.backends.spark.checksum import carried_checksum
+from instar.backends.spark.keys import key_data
+from instar.backends.spark.mismatch import naming_data
 from instar.backends.spark.statements import full_name, rename_table
 from instar.backends.spark.values import SparkValues
 from instar.backends.values import ValueWriter
@@ -46,6 +48,8 @@ def recreate_steps(catalog: str, job: Job) -> tuple[Step, ...]:
         "select": select,
         "checksum": carried_checksum(job.projection),
         "schema_id": live.extras.get("schema_id", ""),
+        **key_data(job),
+        **naming_data(job.projection, job.target),
     }
     copy = Step(
         "1-copy",

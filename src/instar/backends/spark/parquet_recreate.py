@@ -8,6 +8,8 @@ from types import MappingProxyType
 from instar.backends.spark import parquet_ddl as ddl
 from instar.backends.spark.aside import COPY_OF, aside_name, kept_name
 from instar.backends.spark.checksum import carried_checksum
+from instar.backends.spark.keys import key_data
+from instar.backends.spark.mismatch import naming_data
 from instar.backends.spark.parquet_capability import EXTERNAL, WRITERS
 from instar.backends.spark.statements import full_name, rename_table
 from instar.backends.spark.values import SparkValues
@@ -35,6 +37,8 @@ def rewrite_steps(catalog: str, job: Job) -> list[Step]:
         "select": select,
         "checksum": carried_checksum(job.projection),
         "overlay": "",
+        **key_data(job),
+        **naming_data(job.projection, job.target),
     }
     made = ddl.Definition(data["head"], data["tail"])
     copy = Step(

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from instar.backends.spark import parquet_ddl as ddl
 from instar.backends.spark.base import CatalogRules
+from instar.backends.spark.keys import key_data
 from instar.backends.spark.parquet_capability import capability
 from instar.backends.spark.parquet_normalize import ParquetNormalizer
 from instar.backends.spark.parquet_recreate import overlay_steps, rewrite_steps
@@ -155,7 +156,8 @@ class _Native:
         else:
             sql = unset_properties(self.full, [ddl.PRIMARY_KEY])
         title = f"write the primary key down: ({', '.join(change.new)})"
-        return self._step("key", title, sql, after, repeatable=True)
+        step = self._step("key", title, sql, after, repeatable=True)
+        return replace(step, data=key_data(self.job))
 
     def _properties(self, changes: list[ChangeProperty]) -> Iterator[Step]:
         for change in changes:

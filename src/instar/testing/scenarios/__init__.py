@@ -5,6 +5,7 @@ from collections import Counter
 from instar.testing.scenario import Scenario
 from instar.testing.scenarios.adding import ADDING
 from instar.testing.scenarios.computing import COMPUTING
+from instar.testing.scenarios.extremes import EXTREMES
 from instar.testing.scenarios.moving import MOVING
 from instar.testing.scenarios.naming import NAMING
 from instar.testing.scenarios.requiring import REQUIRING
@@ -12,6 +13,7 @@ from instar.testing.scenarios.retyping import RETYPING
 
 SCENARIOS: tuple[Scenario, ...] = (
     *ADDING,
+    *EXTREMES,
     *MOVING,
     *RETYPING,
     *REQUIRING,
