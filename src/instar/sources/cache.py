@@ -13,9 +13,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from instar.sources.raw import RawManifest
+from instar.sources.raw import RawColumn, RawManifest
 
-FORMAT = 1
+FORMAT = 2
 
 
 class ManifestCache:
@@ -44,7 +44,7 @@ class ManifestCache:
         if not self.added and len(self.used) == len(self.known):
             return
         document = json.dumps(
-            {"stamp": self.stamp, "manifests": self.used}, ensure_ascii=False, separators=(",", ":")
+            {"stamp": self.stamp, **_packed(self.used)}, ensure_ascii=False, separators=(",", ":")
         )
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,11 +59,36 @@ class ManifestCache:
         try:
             document: Any = json.loads(self.path.read_bytes())
             if document["stamp"] == self.stamp:
-                manifests: dict[str, RawManifest] = document["manifests"]
-                return manifests if isinstance(manifests, dict) else {}
-        except (OSError, ValueError, LookupError, TypeError):
+                return _unpacked(document["columns"], document["manifests"])
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
             pass
         return {}
+
+
+def _packed(manifests: dict[str, RawManifest]) -> dict[str, Any]:
+    """Each column once, and the manifests with the numbers of theirs: most columns come back in many."""
+    columns: list[RawColumn] = []
+    numbers: dict[object, int] = {}
+
+    def number(column: RawColumn) -> int:
+        plain = not (column["said"] or column["fields"])
+        what = (column["name"], column["type"]) if plain else json.dumps(column)
+        known = numbers.setdefault(what, len(columns))
+        if known == len(columns):
+            columns.append(column)
+        return known
+
+    packed = {
+        key: {**raw, "columns": [number(column) for column in raw["columns"]]}
+        for key, raw in manifests.items()
+    }
+    return {"columns": columns, "manifests": packed}
+
+
+def _unpacked(columns: list[RawColumn], manifests: dict[str, Any]) -> dict[str, RawManifest]:
+    for raw in manifests.values():
+        raw["columns"] = [columns[number] for number in raw["columns"]]
+    return manifests
 
 
 def _key(data: bytes) -> str:
