@@ -26,7 +26,7 @@ model_defaults: {dialect: duckdb, start: 2024-01-01}
 SQLMESH_HEAD = """MODEL (name main.%s, kind INCREMENTAL_BY_UNIQUE_KEY (unique_key c00, forward_only true,
 on_destructive_change allow));
 """
-DBT_PROJECT = "name: bench\nversion: '1'\nprofile: bench\nmodel-paths: [models]\n"
+DBT_PROJECT = "name: bench\nversion: 1.0.0\nprofile: bench\nmodel-paths: [models]\n"
 DBT_PROFILE = "bench: {target: dev, outputs: {dev: {type: duckdb, path: dev.duckdb, threads: 1}}}\n"
 DBT_HEAD = "{{ config(materialized='incremental', unique_key='c00', on_schema_change='sync_all_columns') }}\n"
 ALEMBIC_INI = "[alembic]\nscript_location = migrations\nsqlalchemy.url = sqlite:///dev.sqlite\n"

@@ -278,7 +278,7 @@ def _canonical(value: Any) -> Any:
     """Any value of the core as JSON with the class names kept, so that no two read alike."""
     if isinstance(value, Enum):
         return value.value
-    names = _compared(type(value))
+    names = _compared(value.__class__)
     if names is not None:
         return {type(value).__name__: {n: _canonical(getattr(value, n)) for n in names}}
     if isinstance(value, Mapping):
