@@ -50,4 +50,4 @@ docs: setup  ## Generate the reference pages and the capability matrix from the 
 	$(BIN)/python -m tests.matrix
 
 clean:  ## Remove what the targets made
-	rm -rf $(VENV) .instar build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .instar .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ from bench.measure import conditions
 ALL = (
     "help_time",
     "plan_1000",
+    "peers",
     "models_1000",
     "run_100",
     "alter_only",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,28 +25,35 @@ class Measured:
         return f"{self.wall:.2f} s wall, {self.cpu:.2f} s CPU, {self.mib:.0f} MiB"
 
 
+# Installed packages have their bytecode; a checkout may have been told not to keep its own.
+_ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 def command(
-    argv: Sequence[str], cwd: Path, *, expect: Sequence[int] = (0,), stdin: int | None = None
+    argv: Sequence[str],
+    cwd: Path,
+    *,
+    expect: Sequence[int] = (0,),
+    says: str = "",
+    env: Mapping[str, str] = _ENVIRONMENT,
 ) -> Measured:
-    """Run a command cold; its own peak memory, not its children's."""
+    """Run a command cold, with nobody to answer its questions; memory is the peak of its largest process.
+
+    `says`: a text that must be in what it prints, so that only work that was done is measured.
+    """
     started = time.perf_counter()
-    process = subprocess.Popen(
-        argv,
-        cwd=cwd,
-        stdin=stdin,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=dict(os.environ),
-    )
-    assert process.stderr is not None
-    errors = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(
+            argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(env)
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        ended = time.perf_counter()
+        out.seek(0)
+        printed = out.read().decode(errors="replace")
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in expect:
-        raise SystemExit(f"{' '.join(argv)} ended with {process.returncode}:\n{errors.decode()}")
-    return Measured(
-        time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-    )
+    if process.returncode not in expect or says not in printed:
+        raise SystemExit(f"{' '.join(argv)} ended with {process.returncode}:\n{printed[-4000:]}")
+    return Measured(ended - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def middle(runs: Sequence[Measured]) -> Measured:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -349,3 +350,19 @@ def test_python_models_run_on_spark_only(root: Path) -> None:
     with pytest.raises(ProjectError) as raised:
         load(root, "dev", declared=("orders", "up"))
     assert raised.value.code == "E161"
+
+
+def test_an_unchanged_query_comes_from_the_cache(root: Path) -> None:
+    write(root, a="SELECT 1 AS x", b="SELECT x, y.z FROM ref('a') JOIN s.y ON true")
+    first = load(root)
+    kept = root / ".instar" / "cache" / "queries-duckdb.json"
+    assert load(root).models["b"].query == first.models["b"].query
+    document = json.loads(kept.read_text())
+    for told in document["queries"].values():
+        told[3] = "FROM THE CACHE"
+    kept.write_text(json.dumps(document))
+    assert load(root).models["b"].query.canonical == "FROM THE CACHE"
+    write(root, b="SELECT x FROM ref('a')")
+    assert load(root).models["b"].query.canonical == "SELECT x FROM ref('a')"
+    kept.write_text(json.dumps({**document, "stamp": "of another version"}))
+    assert load(root).models["a"].query == first.models["a"].query

@@ -379,13 +379,24 @@ def cache_file(root: Path) -> Path:
 def test_an_unchanged_manifest_comes_from_the_cache(root: Path, read: Read) -> None:
     first = read(ORDERS)
     document = json.loads(cache_file(root).read_text())
-    (entry,) = document["manifests"].values()
     assert read(ORDERS) == first
-    entry["columns"][0]["name"] = "FROM_CACHE"
+    document["columns"][0]["name"] = "FROM_CACHE"
     cache_file(root).write_text(json.dumps(document))
     assert read(ORDERS).table.columns[0].name == "FROM_CACHE"
     assert read(ORDERS + "# changed\n").table.columns[0].name == "ID"
     assert "FROM_CACHE" not in cache_file(root).read_text()
+
+
+def test_columns_that_come_back_are_kept_once_and_told_apart(root: Path, read: Read) -> None:
+    again = "columns:\n  - {name: a, type: INT}\n  - {name: b, type: INT, comment: one}\n"
+    other = again.replace("one", "two")
+    for name, text in (("x", again), ("y", again), ("z", other)):
+        (root / "tables" / f"{name}.yml").write_text(f"table: {name}\n{text}")
+    first = load_manifests(load_project(root), "dev")
+    document = json.loads(cache_file(root).read_text())
+    assert [c["name"] for c in document["columns"]] == ["a", "b", "b"]
+    assert load_manifests(load_project(root), "dev") == first
+    assert [w.table.columns[1].comment for w in first] == ["one", "one", "two"]
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[]", '{"stamp": 1}', "null", "\udcff"])

@@ -41,10 +41,11 @@ def open_world(
     session: Any = None,
     *,
     reading: bool = False,
+    alone: bool = False,
 ) -> Iterator[World]:
     """`reading`: what is not there yet is not made for a look at it."""
     with open_state(project, reading=reading) as store:
-        engine = opened(project, env, listener, session, reading=reading)
+        engine = opened(project, env, listener, session, reading=reading, alone=alone)
         try:
             yield World(env, engine, store)
         finally:
@@ -52,7 +53,12 @@ def open_world(
 
 
 def engine_settings(
-    project: ProjectConfig, env: Environment, session: Any = None, *, reading: bool = False
+    project: ProjectConfig,
+    env: Environment,
+    session: Any = None,
+    *,
+    reading: bool = False,
+    alone: bool = False,
 ) -> EngineSettings:
     """What the registry needs to open an environment; a session that was handed in wins."""
     root = project.root / ".instar"
@@ -75,6 +81,7 @@ def engine_settings(
         session=session,
         options=env.options,
         reading=reading,
+        alone=alone,
     )
 
 
@@ -89,5 +96,7 @@ def opened(
     session: Any = None,
     *,
     reading: bool = False,
+    alone: bool = False,
 ) -> Engine:
-    return open_engine(engine_settings(project, env, session, reading=reading), listener.note)
+    settings = engine_settings(project, env, session, reading=reading, alone=alone)
+    return open_engine(settings, listener.note)

@@ -59,14 +59,22 @@ class ApplyReport:
 class Project:
     """`Project.load(".").plan(env="prod", spark=spark)`; nothing is opened before it is needed."""
 
-    def __init__(self, config: ProjectConfig, listener: Listener | None = None) -> None:
+    def __init__(
+        self, config: ProjectConfig, listener: Listener | None = None, *, alone: bool = False
+    ) -> None:
         self.config = config
         self.listener: Listener = listener or Silent()
+        self.alone = alone
 
     @classmethod
-    def load(cls, root: Path | str = ".", listener: Listener | None = None) -> Project:
-        """The project whose instar.yml is in `root` or a folder above it."""
-        return cls(load_project(Path(root)), listener)
+    def load(
+        cls, root: Path | str = ".", listener: Listener | None = None, *, alone: bool = False
+    ) -> Project:
+        """The project whose instar.yml is in `root` or a folder above it.
+
+        `alone`: nobody else in this process uses its engines, which may save memory.
+        """
+        return cls(load_project(Path(root)), listener, alone=alone)
 
     def environment(self, env: str | None = None) -> Environment:
         return self.config.environment(env)
@@ -426,7 +434,8 @@ class Project:
     def _world(
         self, env: str | None, spark: Any, *, reading: bool = False
     ) -> AbstractContextManager[World]:
-        return open_world(self.config, self.environment(env), self.listener, spark, reading=reading)
+        chosen, own = self.environment(env), self.alone
+        return open_world(self.config, chosen, self.listener, spark, reading=reading, alone=own)
 
 
 def _refuse_blocked(plan: Plan) -> None:

@@ -18,7 +18,8 @@ from instar.spark.settings import SparkSettings
 class EngineSettings:
     """What an engine needs to be opened, from whatever door it comes.
 
-    `reading`: nothing will be written, so that nothing that is missing may be made.
+    `reading`: nothing will be written, so that nothing that is missing may be made. `alone`: nobody else in
+    this process uses the engine.
     """
 
     type: str
@@ -29,6 +30,7 @@ class EngineSettings:
     session: Any = None
     options: Mapping[str, str] = field(default_factory=dict)
     reading: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

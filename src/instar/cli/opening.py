@@ -20,4 +20,4 @@ def opened(folder: Path, screen: Screen) -> Iterator[tuple[Project, Watcher]]:
     from instar.app import Project
 
     with Watcher(screen) as watcher:
-        yield Project.load(folder, watcher), watcher
+        yield Project.load(folder, watcher, alone=True), watcher

@@ -65,6 +65,8 @@ def diff(
 
 def _spelled(table: Table, live: Table, columns: tuple[Change, ...], fold: Fold) -> Table:
     """The wanted table with its keys spelled as the columns will be."""
+    if not (table.primary_key or table.cluster_by or table.partition_by or table.constraints):
+        return table
     renamed = {c.path[0]: c.old_path[0] for c in columns if isinstance(c, ModifyColumn)}
     kept = {fold(c.name): c.name for c in live.columns if c.name not in renamed.values()}
     new = {fold(c.name): c.name for c in table.columns}

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any, assert_never
 
 from instar.core.changes import (
@@ -268,13 +269,18 @@ def _acts(table: TablePlan) -> list[Any]:
     return [str(table.table), table.backend, status, live, target, steps]
 
 
+@lru_cache(maxsize=256)
+def _compared(kind: type) -> tuple[str, ...] | None:
+    return tuple(f.name for f in fields(kind) if f.compare) if is_dataclass(kind) else None
+
+
 def _canonical(value: Any) -> Any:
     """Any value of the core as JSON with the class names kept, so that no two read alike."""
     if isinstance(value, Enum):
         return value.value
-    if is_dataclass(value) and not isinstance(value, type):
-        told = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.compare}
-        return {type(value).__name__: told}
+    names = _compared(value.__class__)
+    if names is not None:
+        return {type(value).__name__: {n: _canonical(getattr(value, n)) for n in names}}
     if isinstance(value, Mapping):
         return {str(k): _canonical(v) for k, v in value.items()}
     if isinstance(value, tuple | list):

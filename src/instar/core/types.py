@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import assert_never
 
 Path = tuple[str, ...]
@@ -151,6 +152,12 @@ class Column:
     comment: str | None = None
     identity: int | None = None
     generated: str | None = None
+
+
+@lru_cache(maxsize=65536)
+def shared(column: Column) -> Column:
+    """The first of all equal columns: thousands of tables are then compared by identity."""
+    return column
 
 
 def struct(*fields: Column) -> Struct:

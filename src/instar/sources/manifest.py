@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,17 +89,21 @@ def load_manifest(project: ProjectConfig, env: Environment | str | None, path: P
 
 def manifest_files(root: Path) -> list[Path]:
     """The manifests of a project, in the order of their names; hidden files and folders are not read."""
-    folder = root / FOLDER
-    return sorted(
-        path
-        for path in _files(folder)
-        if path.suffix in SUFFIXES
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    return sorted(_files(root / FOLDER), key=lambda path: path.parts)
 
 
-def _files(folder: Path) -> Iterable[Path]:
-    return (p for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else ()
+def _files(folder: Path) -> Iterator[Path]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(folder / entry.name)
+        elif os.path.splitext(entry.name)[1] in SUFFIXES and entry.is_file():
+            yield folder / entry.name
 
 
 def _raw(path: Path, root: Path, dialect: str, cache: ManifestCache) -> tuple[RawManifest, str]:

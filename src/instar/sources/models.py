@@ -13,6 +13,7 @@ from instar.core.schema import TableName
 from instar.dialects import DIALECTS
 from instar.errors import Location, ProjectError
 from instar.expressions import BadExpression, check_expression
+from instar.sources.cache import QueryCache
 from instar.sources.models_front import Said, project_settings, read_front, split
 from instar.sources.models_python import read_python
 from instar.sources.models_sql import BadQuery, Query, Read, parse_query
@@ -178,6 +179,7 @@ def load_models(
     loader = _Loader(project, env, settings)
     for path in files:
         loader.add(path)
+    loader.queries.save()
     loader.check_entries()
     return _Graph(loader.models, env, tuple(declared)).build()
 
@@ -188,6 +190,7 @@ class _Loader:
         self.env = env
         self.dialect = DIALECTS[env.type]
         self.settings = settings
+        self.queries = QueryCache(project.root, self.dialect)
         self.models: dict[str, Model] = {}
         self._folded: dict[str, Model] = {}
 
@@ -223,11 +226,19 @@ class _Loader:
         said = read_front(file, front) if front is not None else Said()
         body = file.text[begin:]
         try:
-            query = parse_query(body, self.dialect)
+            query = self._query(body)
         except BadQuery as bad:
             where = place_in(file, None if bad.at is None else begin + bad.at)
             raise ProjectError(bad.code, str(bad), hint=bad.hint, where=where) from None
         return self._model(file, name, said, body, begin, query)
+
+    def _query(self, body: str) -> Query:
+        data = body.encode()
+        query = self.queries.get(data)
+        if query is None:
+            query = parse_query(body, self.dialect)
+            self.queries.put(data, query)
+        return query
 
     def _python(self, file: SourceFile, name: str) -> Model:
         if self.env.type != "spark":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypedDict
 
 from instar.core.schema import Check, Constraint, Hint, Table, TableName, Unique, Wanted
-from instar.core.types import Column, Path, Type, children, with_children
+from instar.core.types import Column, Path, Type, children, shared, with_children
 from instar.sources.project import Environment
 from instar.sources.typetext import parse_type
 
@@ -55,14 +56,15 @@ def build(raw: RawManifest, env: Environment, origin: str) -> Wanted:
 
 def build_column(raw: RawColumn, hints: dict[Path, Hint]) -> Column:
     said = raw["said"]
+    if not said and not raw["fields"]:
+        return _plain(raw["name"], raw["type"])
     type_ = parse_type(raw["type"])
     path: Path = (raw["name"],)
     for parts, about in raw["fields"]:
         inner = tuple(parts)
         type_ = _with_field(type_, inner, about)
         _add_hint(hints, (*path, *inner), about)
-    if said:
-        _add_hint(hints, path, said)
+    _add_hint(hints, path, said)
     return Column(
         raw["name"],
         type_,
@@ -70,6 +72,12 @@ def build_column(raw: RawColumn, hints: dict[Path, Hint]) -> Column:
         said.get("default"),
         said.get("comment"),
     )
+
+
+@lru_cache(maxsize=65536)
+def _plain(name: str, type_text: str) -> Column:
+    """Most columns are a name and a type, and the same ones come back in many tables."""
+    return shared(Column(name, parse_type(type_text)))
 
 
 def _add_hint(hints: dict[Path, Hint], path: Path, said: Attributes) -> None:

@@ -7,6 +7,7 @@ without escapes. Whenever a line could mean something else it gives up (`None`) 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from instar.sources.nodes import MappingNode, Node, Scalar, SequenceNode
 
@@ -123,6 +124,15 @@ def _scalar(text: str, line: int, column: int) -> Scalar:
 
 def _value(text: str, line: int, column: int) -> Node:
     """What stands behind a key or a dash, up to the end of the line."""
+    if text[0] == "{" and (flat := _flat(text)) is not None:
+        pairs: list[tuple[Scalar, Node]] = [
+            (
+                Scalar(key, key_plain, line, column + key_at),
+                Scalar(value, value_plain, line, column + value_at),
+            )
+            for (key, key_plain, key_at), (value, value_plain, value_at) in flat
+        ]
+        return MappingNode(pairs, line, column)
     match = _PLAIN.match(text) or _QUOTED_VALUE.match(text)
     if match is not None:
         if not _REST.match(text, match.end()):
@@ -130,11 +140,32 @@ def _value(text: str, line: int, column: int) -> Node:
         return _scalar(match[0], line, column)
     if text[0] not in "[{":
         raise _GiveUp
+    return _flow(text, line, column)
+
+
+def _flow(text: str, line: int, column: int) -> Node:
     flow = _Flow(text, line, column)
     node = flow.node()
     if not _REST.match(text, flow.at):
         raise _GiveUp
     return node
+
+
+Word = tuple[str, bool, int]
+"""(text, plain, place in the line)"""
+
+
+@lru_cache(maxsize=8192)
+def _flat(text: str) -> tuple[tuple[Word, Word], ...] | None:
+    """The pairs of `{a: b, c: d}`: in many manifests the same columns stand on such lines. None if nested."""
+    node = _flow(text, 0, 0)
+    assert isinstance(node, MappingNode)
+    pairs = [
+        ((k.text, k.plain, k.column), (v.text, v.plain, v.column))
+        for k, v in node.pairs
+        if isinstance(v, Scalar)
+    ]
+    return tuple(pairs) if len(pairs) == len(node.pairs) else None
 
 
 class _Flow:

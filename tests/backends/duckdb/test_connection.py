@@ -14,6 +14,7 @@ from backends.duckdb.world import T, World, want
 from backends.world import INT
 from instar.backends.base import NotATable
 from instar.backends.duckdb.backend import DuckDBBackend, open_duckdb
+from instar.backends.duckdb.opening import SPARING
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
 from instar.core.types import Column
@@ -54,6 +55,44 @@ def test_closing_twice_is_fine_and_lets_go_of_the_file(tmp_path: Path) -> None:
     backend.close()
     backend.close()
     duckdb.connect(str(tmp_path / "a.duckdb")).close()
+
+
+def test_a_file_that_is_opened_alone_may_use_all_the_memory_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    backend = open_duckdb(path, alone=True)
+    rows = "SELECT count(*) FROM (SELECT list(i) FROM range(3000000) r(i) GROUP BY i % 3)"
+    assert backend.query(rows) == [(3,)], "the limit that was set for opening would refuse this"
+    again = open_duckdb(path, alone=True)
+    again.close()
+    backend.close()
+
+
+def test_a_file_that_is_open_already_is_opened_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    with duckdb.connect(str(path)) as first:
+        first.execute("CREATE TABLE t (a INT)")
+        backend = open_duckdb(path, alone=True)
+        assert backend.list_tables("main") == [TableName("main", "t")]
+        backend.close()
+    one = open_duckdb(path, alone=True)
+    one.query("CREATE TABLE u (a INT)")
+    assert Path(f"{path}.wal").exists()
+    other = open_duckdb(path, alone=True)
+    assert len(other.list_tables("main")) == 2
+    other.close()
+    one.close()
+
+
+def test_a_catalog_that_needs_more_memory_gets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.duckdb"
+    with duckdb.connect(str(path)) as first:
+        first.execute("CREATE TABLE t (a INT)")
+    monkeypatch.setitem(SPARING, "memory_limit", "1KB")
+    backend = open_duckdb(path, alone=True)
+    assert backend.list_tables("main") == [TableName("main", "t")]
+    backend.close()
 
 
 def test_the_given_connection_keeps_its_own_time_zone() -> None:

@@ -15,8 +15,9 @@ from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.inspect import key_of, read_tables
 from instar.backends.duckdb.keeper import DuckDBKeeper
 from instar.backends.duckdb.native import AFTER, BEFORE, CHECK
+from instar.backends.duckdb.opening import connected
 from instar.backends.duckdb.prove import prove
-from instar.backends.duckdb.replay import is_stuck, replay, shorten
+from instar.backends.duckdb.replay import shorten
 from instar.backends.duckdb.rewrite import OLD, run_rewrite
 from instar.backends.duckdb.rules import DuckDBRules
 from instar.backends.duckdb.views import broken_views
@@ -206,20 +207,10 @@ def _utc(cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return cursor
 
 
-def open_duckdb(path: Path | str) -> DuckDBBackend:
-    """A database file, or ':memory:'."""
+def open_duckdb(path: Path | str, *, alone: bool = False) -> DuckDBBackend:
+    """A database file, or ':memory:'. `alone`: nobody else in this process opens it."""
     try:
-        connection = duckdb.connect(str(path))
+        connection = connected(str(path), alone=alone)
     except duckdb.Error as error:
-        if not is_stuck(error):
-            raise not_opened(error, str(path)) from error
-        connection = _replayed(str(path))
+        raise not_opened(error, str(path)) from error
     return DuckDBBackend(connection).own()
-
-
-def _replayed(path: str) -> duckdb.DuckDBPyConnection:
-    try:
-        replay(path)
-        return duckdb.connect(path)
-    except duckdb.Error as error:
-        raise not_opened(error, path) from error

@@ -21,5 +21,5 @@ def open_engine(settings: EngineSettings, note: Callable[[str], None]) -> Engine
         path = IN_MEMORY
     if isinstance(path, Path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    backend = open_duckdb(path)
+    backend = open_duckdb(path, alone=settings.alone)
     return Engine({"": backend, "duckdb": backend}, "", backend.close)

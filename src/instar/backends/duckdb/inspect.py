@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
-
-import sqlglot
-from sqlglot import expressions as exp
 
 from instar.backends.base import NotATable
 from instar.backends.duckdb.facts import Facts, Index, read_index
@@ -18,20 +16,19 @@ from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.spelling import spelled
 from instar.backends.duckdb.types import parse_type
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
-from instar.core.types import Column
+from instar.core.types import Column, shared
 from instar.expressions import BadExpression
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Key = tuple[str, str]
 """(schema, table), folded."""
 
-_MINE = (
-    f"database_name = current_database() AND list_contains(?::VARCHAR[], {fold_sql('schema_name')})"
-)
+# The schemas are found once: folding the name of each column's schema takes longer than all the rest.
+_MINE = f"""database_name = current_database() AND schema_oid IN (SELECT oid FROM duckdb_schemas()
+WHERE database_name = current_database() AND list_contains(?::VARCHAR[], {fold_sql("schema_name")}))"""
 
-_COLUMNS = f"""SELECT schema_name, table_name, column_name, data_type, is_nullable, column_default, comment
-FROM duckdb_columns() WHERE NOT internal AND {_MINE}
-ORDER BY schema_name, table_name, column_index"""
+_COLUMNS = f"""SELECT table_oid, column_name, data_type, is_nullable, column_default, comment
+FROM duckdb_columns() WHERE NOT internal AND {_MINE} ORDER BY table_oid, column_index"""
 
 _CONSTRAINTS = f"""SELECT schema_name, table_name, constraint_type, constraint_name, expression,
 constraint_column_names, referenced_table
@@ -39,7 +36,7 @@ FROM duckdb_constraints() WHERE constraint_type <> 'NOT NULL' AND {_MINE}
 ORDER BY schema_name, table_name, constraint_index"""
 
 _TABLES = f"""SELECT schema_name, table_name, comment,
-CASE WHEN contains(sql, ' GENERATED ALWAYS AS') OR contains(sql, ' COLLATE ') THEN sql END
+CASE WHEN contains(sql, ' GENERATED ALWAYS AS') OR contains(sql, ' COLLATE ') THEN sql END, table_oid
 FROM duckdb_tables() WHERE NOT internal AND NOT temporary AND {_MINE}"""
 
 _INDEXES = f"""SELECT schema_name, table_name, index_name, is_unique, sql
@@ -72,13 +69,15 @@ def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Tabl
     """The tables and views among the names."""
     schemas = sorted({fold(name.schema) for name in names})
     asked = _asking(ask, names, schemas)
-    raw = {_key(row): _Raw(row[2], row[3]) for row in asked(_TABLES)}
+    tables = {_key(row): row for row in asked(_TABLES)}
+    raw = {key: _Raw(row[2], row[3]) for key, row in tables.items()}
     views = {_key(row) for row in ask(_VIEWS, schemas)}
     referenced: dict[Key, list[str]] = defaultdict(list)
     wanted = {key_of(name) for name in names} & raw.keys()
+    own = {tables[key][4]: raw[key].columns for key in wanted}
     for row in asked(_COLUMNS) if wanted else ():
-        if (key := _key(row)) in wanted:
-            raw[key].columns.append(row)
+        if (columns := own.get(row[0])) is not None:
+            columns.append(row[1:])
     keys = f"(referenced_table IS NOT NULL OR {_NAMED})"
     for row in asked(_CONSTRAINTS, keys) if wanted else ():
         if (key := _key(row)) in wanted:
@@ -113,7 +112,7 @@ def _key(row: Sequence[Any]) -> Key:
 
 
 def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:
-    names = tuple(str(row[2]) for row in raw.columns)
+    names = tuple([str(row[0]) for row in raw.columns])
     special = _special(raw.sql) if raw.sql else _Special()
     primary = next((row[5] for row in raw.constraints if row[2] == "PRIMARY KEY"), ())
     facts = Facts(
@@ -126,7 +125,7 @@ def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:
     )
     return Table(
         name,
-        tuple(_column(row, names, special) for row in raw.columns),
+        _columns(raw.columns, names, special),
         format="duckdb",
         primary_key=tuple(primary),
         constraints=_constraints(raw.constraints, names),
@@ -139,17 +138,25 @@ def _index(row: Sequence[Any], names: tuple[str, ...]) -> Index:
     return read_index(str(row[2]), bool(row[3]), str(row[4]), names)
 
 
-def _column(row: Sequence[Any], names: tuple[str, ...], special: _Special) -> Column:
-    _, _, name, type_text, nullable, default, comment = row
-    generated = name in special.generated
-    return Column(
-        name,
-        parse_type(type_text),
-        nullable=nullable,
-        default=None if generated else default_text(default),
-        comment=comment,
-        generated=_ungeneric(default, names) if generated else None,
+def _columns(
+    rows: Iterable[tuple[Any, ...]], names: tuple[str, ...], special: _Special
+) -> tuple[Column, ...]:
+    if not special.generated:
+        return tuple([_column(*row) for row in rows])
+    return tuple(
+        replace(_column(*row[:3], None, row[4]), generated=_ungeneric(row[3], names))
+        if row[0] in special.generated
+        else _column(*row)
+        for row in rows
     )
+
+
+@lru_cache(maxsize=65536)
+def _column(
+    name: str, type_text: str, nullable: bool, default: str | None, comment: str | None
+) -> Column:
+    """The same few columns come back in many tables."""
+    return shared(Column(name, parse_type(type_text), nullable, default_text(default), comment))
 
 
 _PLAIN_DEFAULT = re.compile(r"-?\d{1,18}|'[^']*'")
@@ -208,6 +215,9 @@ class _Special:
 
 
 def _special(sql: str) -> _Special:
+    import sqlglot
+    from sqlglot import expressions as exp
+
     generated: set[str] = set()
     collations: dict[str, str] = {}
     for column in sqlglot.parse_one(sql, read="duckdb").find_all(exp.ColumnDef):

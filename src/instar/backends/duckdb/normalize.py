@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 
 from instar.backends.duckdb.folding import fold
@@ -64,6 +65,9 @@ class _Normalizer(Normalizer):
     def __init__(self, wanted: Wanted, live: Table | None, binder: Binder | None) -> None:
         super().__init__(wanted, live, fold)
         self.binder = binder
+
+    def keeps(self, type_: Type) -> bool:
+        return _as_is(type_)
 
     def type(self, type_: Type, path: Path) -> Type:
         if inner := children(type_):
@@ -171,6 +175,15 @@ class _Normalizer(Normalizer):
             self.bad(what, sql, problem, path)
             return "NULL"
         return text
+
+
+@lru_cache(maxsize=8192)
+def _as_is(type_: Type) -> bool:
+    """A scalar that DuckDB keeps, and about which there is nothing to say."""
+    if isinstance(type_, Opaque) or children(type_):
+        return False
+    fits = not isinstance(type_, Decimal) or type_.precision <= MAX_DIGITS
+    return fits and kept(type_) == (type_, ())
 
 
 def _not_of_a_row(expression: Expression, path: Path, rows: tuple[Column, ...]) -> str | None:

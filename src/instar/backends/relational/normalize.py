@@ -29,6 +29,11 @@ class Normalizer(ABC):
         self.fold = fold
         self.findings: list[Finding] = []
 
+    def keeps(self, type_: Type) -> bool:
+        """The type is a scalar that stays as it is, with nothing to say about it; known at once."""
+        del type_
+        return False
+
     @abstractmethod
     def type(self, type_: Type, path: Path) -> Type:
         """The type that the engine keeps."""
@@ -77,8 +82,15 @@ class Normalizer(ABC):
     def table(self) -> Table:
         declared = self.wanted.table
         key = {self.fold(name) for name in declared.primary_key}
-        columns = tuple(self._column(c, self.fold(c.name) in key) for c in declared.columns)
-        names = tuple(self._spellings())
+        columns = tuple(
+            [
+                c
+                if c.default is None and c.identity is None and not key and self.keeps(c.type)
+                else self._column(c, self.fold(c.name) in key)
+                for c in declared.columns
+            ]
+        )
+        names = tuple(self._spellings()) if key or declared.constraints else ()
         self._unkept_parts(declared)
         return replace(
             declared,
