@@ -56,6 +56,12 @@ def test_a_rename_ripples_to_the_last_layer_before_anything_is_touched(world: Wo
     (reach,) = said(plans["orders"], "F705")
     for place in ("main.clean.net", "main.daily.total", "main.report.twice"):
         assert place in reach.message
+    (change,) = plans["orders"].changes
+    assert [(str(r), r.sources) for r in change.reaches] == [
+        ("main.clean.net", ("main.orders.amount",)),
+        ("main.daily.total", ("main.clean.net",)),
+        ("main.report.twice", ("main.daily.total",)),
+    ]
     assert [s.rung.value for s in plans["clean"].steps] == ["steps"], "INT to BIGINT follows"
     assert world.types("clean")["net"] == "INTEGER", "nothing is touched"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from instar.app.between import planned
 from instar.app.lineage import Place, Web
@@ -15,15 +16,14 @@ from instar.core.changes import (
     TypeChange,
     modification,
 )
+from instar.core.classify import Classified
 from instar.core.findings import Finding, Severity
 from instar.core.plan import Status, TablePlan
+from instar.core.reach import REACHES, Reached, reach_words
 from instar.core.schema import TableName
 from instar.core.types import Column, path_text, type_text
 from instar.run.inferring import CannotInfer
 from instar.sources.models import Model, Models
-
-MANY = 12
-"""More reached columns than this are counted, not named."""
 
 
 def upstream_changes(
@@ -90,36 +90,39 @@ def readers_of(models: Models, web: Web, plan: TablePlan, column: str) -> list[s
     return found
 
 
-def reached(web: Web, plan: TablePlan) -> Iterator[Finding]:
+def with_reach(web: Web, plan: TablePlan) -> TablePlan:
     """Which downstream columns each changed column flows into, to the last table.
 
     What is not carried out and blocks the plan is asked for: its reach is what the answer needs.
     """
-    for item in plan.changes:
-        if not (item.accepted or plan.status is Status.BLOCKED):
-            continue
-        match item.change:
-            case ModifyColumn(path, old_path):
-                yield from _reaches(web, plan, path[0], old_path[0])
-            case DropColumn(path) | AddColumn(path):
-                yield from _reaches(web, plan, path[0], path[0])
-            case _:
-                continue
-
-
-def _reaches(web: Web, plan: TablePlan, column: str, old: str) -> Iterator[Finding]:
-    """A reader may name the column as it was or as it will be."""
-    starts = [Place(plan.table, name) for name in dict.fromkeys((column, old))]
-    sure, unsure = web.downstream(starts), web.maybe_downstream(starts)
-    every = [*map(str, sure), *(f"perhaps {place}" for place in unsure)]
-    if not every:
-        return
-    told = ", ".join(every[:MANY])
-    more = f" and {len(every) - MANY} more" if len(every) > MANY else ""
-    yield Finding(
-        "F705",
-        Severity.INFO,
-        f"[{plan.table}] the change of '{column}' reaches {told}{more}.",
-        None,
-        (column,),
+    blocked = plan.status is Status.BLOCKED
+    changes = tuple(
+        replace(item, reaches=_reaches(web, plan.table, item.change))
+        if item.accepted or blocked
+        else item
+        for item in plan.changes
     )
+    told = dict.fromkeys(_told(plan.table, item) for item in changes if item.reaches)
+    return replace(plan, changes=changes, findings=(*plan.findings, *told))
+
+
+def _reaches(web: Web, table: TableName, change: Change) -> tuple[Reached, ...]:
+    """A reader may name the column as it was or as it will be."""
+    match change:
+        case ModifyColumn(path, old_path):
+            starts = dict.fromkeys((path, old_path))
+        case DropColumn(path) | AddColumn(path):
+            starts = {path: None}
+        case _:
+            return ()
+    return tuple(
+        Reached(str(hop.place.table), hop.place.column, tuple(map(str, hop.sources)), hop.perhaps)
+        for hop in web.reach([Place(table, path[0]) for path in starts])
+    )
+
+
+def _told(table: TableName, item: Classified) -> Finding:
+    change = item.change
+    assert isinstance(change, ModifyColumn | DropColumn | AddColumn)
+    words = reach_words(str(table), path_text(change.path), item.reaches)
+    return Finding(REACHES, Severity.INFO, words, None, change.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from instar.sources.models_sql import Read
 Shapes = Mapping[TableName, Sequence[Column]]
 Names = Mapping[TableName, Sequence[str]]
 """The columns of each table."""
+Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,9 +33,18 @@ class Place:
         return f"{self.table}.{self.column}"
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         name = self.table
         return name.schema.casefold(), name.name.casefold(), self.column.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A column that was reached, and the ones it was reached from. `perhaps`: nobody can tell."""
+
+    place: Place
+    sources: list[Place]
+    perhaps: bool
 
 
 UNKNOWN = Place(TableName("", "?"), "?")
@@ -337,17 +347,36 @@ class Web:
                 if wanted(places):
                     yield Place(reader.table, name)
 
+    def reach(self, starts: Sequence[Place]) -> list[Hop]:
+        """Everything that is computed from these, through any number of models, nearest first.
+
+        Last what may be besides: what is behind a query that cannot be traced.
+        """
+        sure: dict[Key, Hop] = {}
+        begun = {p.key for p in starts}
+        _spread(starts, sure, begun, self.heirs, perhaps=False)
+        known = begun | sure.keys()
+        maybe: dict[Key, Hop] = {}
+        every = [*starts, *(hop.place for hop in sure.values())]
+        for place in every:
+            _add(maybe, place, self.perhaps(place), known, perhaps=True)
+        first = [hop.place for hop in maybe.values()]
+        _spread(first, maybe, known, lambda p: (*self.heirs(p), *self.perhaps(p)), perhaps=True)
+        return [*sure.values(), *maybe.values()]
+
+    def origins(self, start: Place) -> list[Place]:
+        """Everything that a column is computed from, nearest first."""
+        found: dict[Key, Hop] = {}
+        _spread([start], found, {start.key}, lambda p: sorted(self.sources(p)), perhaps=False)
+        return [hop.place for hop in found.values()]
+
     def downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
-        """Everything that is computed from these, through any number of models, nearest first."""
-        return _spread(places, (), self.heirs)
+        """Everything that is surely computed from these."""
+        return tuple(hop.place for hop in self.reach(places) if not hop.perhaps)
 
     def maybe_downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
-        """What else may be computed from these and from what is: behind a query that cannot be traced."""
-        sure = (*places, *self.downstream(places))
-        first = [p for place in sure for p in self.perhaps(place)]
-        further = _spread(first, sure, lambda p: (*self.heirs(p), *self.perhaps(p)))
-        known = {p.key for p in sure}
-        return tuple({p.key: p for p in (*first, *further) if p.key not in known}.values())
+        """What else may be computed from these and from what is."""
+        return tuple(hop.place for hop in self.reach(places) if hop.perhaps)
 
 
 def _makers(models: Models) -> Iterator[Maker]:
@@ -360,18 +389,34 @@ def _makers(models: Models) -> Iterator[Maker]:
 
 
 def _spread(
-    start: Sequence[Place], known: Sequence[Place], step: Callable[[Place], Sequence[Place]]
-) -> tuple[Place, ...]:
-    """Whatever can be reached step by step and is not known yet."""
-    seen: dict[tuple[str, str, str], Place] = {}
-    old = {p.key for p in known}
+    start: Sequence[Place],
+    found: dict[Key, Hop],
+    known: Container[Key],
+    step: Callable[[Place], Sequence[Place]],
+    *,
+    perhaps: bool,
+) -> None:
+    """Add whatever can be reached step by step and is not known yet."""
     open_ = deque(start)
     while open_:
-        for place in step(open_.popleft()):
-            if place.key not in seen and place.key not in old:
-                seen[place.key] = place
-                open_.append(place)
-    return tuple(seen.values())
+        place = open_.popleft()
+        open_ += _add(found, place, step(place), known, perhaps=perhaps)
+
+
+def _add(
+    found: dict[Key, Hop], at: Place, to: Sequence[Place], known: Container[Key], *, perhaps: bool
+) -> list[Place]:
+    """The steps from one place; those that are new are returned."""
+    new: list[Place] = []
+    for place in to:
+        if place.key in known:
+            continue
+        if place.key not in found:
+            found[place.key] = Hop(place, [], perhaps)
+            new.append(place)
+        if at not in found[place.key].sources:
+            found[place.key].sources.append(at)
+    return new
 
 
 def _of_shape(found: Lineage, names: Sequence[str]) -> Lineage:

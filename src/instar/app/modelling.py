@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
 from instar.app.between import declare_views
 from instar.app.events import Listener
-from instar.app.impact import going, reached, readers_of
+from instar.app.impact import going, readers_of, with_reach
 from instar.app.lineage import Web
 from instar.app.planning import completed, interrupted, with_readers
 from instar.app.stopping import absent_parents, broken_parents, other_kind, uncompiled
@@ -109,7 +109,7 @@ def plan_models(work: Modelling) -> tuple[TablePlan, ...]:
             _analyse(work, work.models.models[name], live, inferrer)
     finally:
         inferrer.close()
-    found = {n: _impact(work, p) for n, p in work.plans.items() if n in work.chosen}
+    found = {n: with_impact(work, p) for n, p in work.plans.items() if n in work.chosen}
     work.plans |= found
     return tuple(found[n] for n in work.models.order if n in found)
 
@@ -407,20 +407,15 @@ def _stopped(
     )
 
 
-def _impact(work: Modelling, plan: TablePlan) -> TablePlan:
-    """Who else sees the change: readers of what goes, and the columns that it reaches."""
-    return replace(plan, findings=(*plan.findings, *impact_findings(work, plan)))
-
-
-def impact_findings(work: Modelling, plan: TablePlan) -> tuple[Finding, ...]:
-    """For a model or a manifest alike."""
+def with_impact(work: Modelling, plan: TablePlan) -> TablePlan:
+    """Who else sees the change of a model or a manifest: readers of what goes, the columns it reaches."""
     if not plan.changes or plan.live is None:
-        return ()
+        return plan
     found: list[Finding] = []
     for item in plan.changes:
         if isinstance(item.change, DropColumn) and len(item.change.path) == 1:
             found += _readers(work, plan, item)
-    return (*found, *dict.fromkeys(reached(work.wide_web, plan)))
+    return with_reach(work.wide_web, replace(plan, findings=(*plan.findings, *found)))
 
 
 def _readers(work: Modelling, plan: TablePlan, item: Classified) -> list[Finding]:

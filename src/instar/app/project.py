@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from instar.app.lineage import Place, Web, named
 from instar.app.modelling import (
     Modelling,
     claim_tables,
-    impact_findings,
     plan_models,
     remember_views,
+    with_impact,
 )
 from instar.app.naming import check_names
 from instar.app.naming import named as named_like
@@ -173,7 +173,7 @@ class Project:
             adopts=policy.allow_full_refresh if adopts is None else adopts,
         )
         plans = plan_models(work)
-        told = tuple(replace(p, findings=(*p.findings, *impact_findings(work, p))) for p in found)
+        told = tuple(with_impact(work, p) for p in found)
         return Plan(env.name, policy, placed((*told, *plans), root, models.models)), work
 
     def lineage(

@@ -12,9 +12,11 @@ from instar.cli.problems import finding_lines
 from instar.cli.screen import Paint
 from instar.cli.tree import change_lines
 from instar.core.document import rung, summary, verb
-from instar.core.findings import Severity
+from instar.core.findings import Finding, Severity
 from instar.core.plan import Cost, Plan, Rung, Status, Step, TablePlan
 from instar.core.policy import ColumnConflict, Policy
+from instar.core.reach import REACHES, reach_words
+from instar.core.types import path_text
 
 _HEADS = {
     "create": ("+", "bold green"),
@@ -33,6 +35,8 @@ _BY_RUNG = {
     Rung.NEVER: "cannot be changed so",
 }
 _SUMMARY = ("create", "change", "rewrite")
+_NAMED = 12
+"""More reached columns than this are counted, not named; `-v` names them all."""
 
 
 def plan_text(
@@ -72,13 +76,23 @@ def table_lines(table: TablePlan, *, verbose: int = 0) -> list[Line]:
     for finding in table.findings:
         repeated = finding.code == "F502" and any(note in finding.message for note in said)
         if not repeated:
-            lines += finding_lines(finding, "  ")
+            lines += finding_lines(finding if verbose else _shortened(table, finding), "  ")
     if table.normalized_columns:
         lines.append(
             [("dim", "  note: change-tracked, so the live column order stays; apply prints")]
         )
         lines.append([("dim", "        the corrected column block, --write-manifests saves it")])
     return lines
+
+
+def _shortened(table: TablePlan, finding: Finding) -> Finding:
+    """What a change reaches, cut after the first columns."""
+    if finding.code != REACHES:
+        return finding
+    same = (c for c in table.changes if getattr(c.change, "path", None) == finding.path)
+    reached = next((c.reaches for c in same if c.reaches), ())
+    words = reach_words(str(table.table), path_text(finding.path), reached, _NAMED)
+    return replace(finding, message=words)
 
 
 def _head(table: TablePlan) -> Line:

@@ -28,6 +28,7 @@ from instar.core.changes import (
 )
 from instar.core.matching import Fold
 from instar.core.promotions import Verdict, promotion
+from instar.core.reach import Reached
 from instar.core.schema import Hint, Wanted
 
 
@@ -40,12 +41,13 @@ class Safety(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Classified:
-    """A change with its safety, and whether this run carries it out."""
+    """A change with its safety, whether this run carries it out, and whom it reaches downstream."""
 
     change: Change
     safety: Safety
     reason: str
     accepted: bool = True
+    reaches: tuple[Reached, ...] = ()
 
 
 _ORDER = list(Safety)
