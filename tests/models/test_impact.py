@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from instar import TablePlan
+from instar.cli import main, screen
 from instar.core.findings import Finding
 from models.world import World, errors
 
@@ -209,19 +213,41 @@ def test_lineage_goes_through_ctes_aliases_and_unions(world: World) -> None:
         assert sorted(str(p) for p in web.downstream([place])) == reached
 
 
-def test_lineage_as_text_json_and_mermaid(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    from instar.cli import main, screen
+def shown(world: World, capsys: pytest.CaptureFixture[str], what: str, format_: str) -> str:
+    screen.use(screen.Screen())
+    args = ["lineage", what, "--format", format_, "--project", str(world.root)]
+    assert main.run(args) == 0
+    return capsys.readouterr().out
 
+
+def test_text_json_and_mermaid_agree(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Up to the source and down to the last table, and no sibling: nothing else comes from `amount`."""
     layered(world)
-    for format_, expected in (
-        ("text", "main.daily.total\n  <- main.clean.net\n    <- main.orders.amount\n"),
-        ("json", '"column": "main.daily.total"'),
-        ("mermaid", "flowchart LR\n"),
-    ):
-        screen.use(screen.Screen())
-        args = ["lineage", "daily.total", "--format", format_, "--project", str(world.root)]
-        assert main.run(args) == 0
-        assert expected in capsys.readouterr().out
+    world.model("other", "SELECT sum(net) AS s FROM clean")
+    world.model("some", "SELECT COLUMNS('to.*') FROM daily")
+    world.model("tail", "SELECT total AS t FROM some")
+    world.apply()
+    above = {"main.clean.net", "main.orders.amount"}
+    below = {"main.report.twice", "main.some.total", "main.tail.t"}
+    text = shown(world, capsys, "daily.total", "text")
+    assert text.startswith("main.daily.total\n  <- main.clean.net\n    <- main.orders.amount\n")
+    assert set(re.findall("<- (.+)", text)) == above
+    assert set(re.findall(r"-> (\S+)", text)) == below
+    assert "-> main.some.total (perhaps)\n    -> main.tail.t (perhaps)" in text
+    (column,) = json.loads(shown(world, capsys, "daily.total", "json"))["columns"]
+    assert column["from"] == ["main.clean.net"]
+    assert set(column["ancestors"]) == above
+    assert column["descendants"] == ["main.report.twice"]
+    assert column["perhaps_descendants"] == ["main.some.total", "main.tail.t"]
+    assert (column["from_unknown"], column["ancestors_unknown"]) == (False, False)
+    chart = shown(world, capsys, "daily.total", "mermaid")
+    names = dict(re.findall(r'(c\d+)\["(.+)"\]', chart))
+    assert set(names.values()) == {"main.daily.total"} | above | below
+    edges = [
+        (names[a], arrow, names[b]) for a, arrow, b in re.findall(r"(c\d+) (\S+) (c\d+)", chart)
+    ]
+    assert ("main.daily.total", "-.->", "main.some.total") in edges
+    assert len(edges) == 5
 
 
 def test_three_layers_change_after_change_are_as_a_rebuild(world: World) -> None:

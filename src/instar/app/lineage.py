@@ -364,11 +364,11 @@ class Web:
         _spread(first, maybe, known, lambda p: (*self.heirs(p), *self.perhaps(p)), perhaps=True)
         return [*sure.values(), *maybe.values()]
 
-    def origins(self, start: Place) -> list[Place]:
-        """Everything that a column is computed from, nearest first."""
+    def origins(self, start: Place) -> list[Hop]:
+        """Everything that a column is computed from, nearest first; here `sources` are what it goes into."""
         found: dict[Key, Hop] = {}
         _spread([start], found, {start.key}, lambda p: sorted(self.sources(p)), perhaps=False)
-        return [hop.place for hop in found.values()]
+        return list(found.values())
 
     def downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
         """Everything that is surely computed from these."""
