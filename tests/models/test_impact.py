@@ -177,6 +177,60 @@ def test_a_column_that_a_table_keeps_and_no_query_gives_is_reached_by_nothing(wo
     ), "not clean.net, which stays as it is"
 
 
+def nested(world: World, type_: str) -> None:
+    world.manifest("t", "name: id, type: INT", f'name: s, type: "STRUCT<{type_}>"')
+
+
+def fields(world: World) -> None:
+    """`part` names fields, `copy` takes the whole, `late` names fields of the copy."""
+    nested(world, "a INT, b INT, c INT")
+    world.model("part", "SELECT id,\n  s.a AS sa,\n  -- not b\n  s.b + 1 AS sb\nFROM t")
+    world.model("copy", "WITH x AS (SELECT * FROM t) SELECT x.s AS r FROM x")
+    world.model("late", "SELECT r.b AS lb, r.a AS la, to_json(r) AS j FROM copy")
+    world.apply()
+
+
+def test_a_field_that_goes_concerns_those_who_read_that_field(world: World) -> None:
+    fields(world)
+    nested(world, "a INT, c INT")
+    plans = {t.table.name: t for t in world.plan("allow_column_removal").tables}
+    (reach,) = said(plans["t"], "F705")
+    assert reach.message == (
+        "[main.t] the change of 's.b' reaches main.copy.r.b, main.part.sb, main.late.lb,"
+        " main.late.j."
+    )
+    (readers,) = said(plans["t"], "F704")
+    assert readers.message.startswith("[main.t] 's.b' is read by model 'copy'")
+    assert "model 'part'" in readers.message
+    (broken,) = said(plans["part"], "F702")
+    assert "main.t: 's.b' is removed" in broken.message
+    assert (broken.where.line, broken.where.column) == (4, 5) if broken.where else False
+    nested(world, "a INT, c INT, b INT")
+    assert not said(world.table("t"), "F704")
+
+
+def test_a_field_that_nobody_names_warns_nobody_but_the_copies(world: World) -> None:
+    fields(world)
+    world.model("copy", "SELECT id FROM t")
+    world.model("late", "SELECT id FROM copy")
+    nested(world, "a INT, b INT")
+    table = world.table("t", "allow_column_removal")
+    assert not said(table, "F704")
+    assert not said(table, "F705")
+
+
+def test_lineage_of_a_field(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    fields(world)
+    assert shown(world, capsys, "t.s.b", "text").splitlines() == [
+        "main.t.s.b",
+        "  -> main.copy.r.b",
+        "    -> main.late.j",
+        "    -> main.late.lb",
+        "  -> main.part.sb",
+    ]
+    assert "<- main.copy.r.b\n    <- main.t.s.b" in shown(world, capsys, "late.lb", "text")
+
+
 def test_parents_that_do_not_compile_are_named_in_the_plural(world: World) -> None:
     layered(world)
     world.model("both", "SELECT day FROM clean UNION SELECT day FROM daily")

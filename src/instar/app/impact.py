@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from instar.app.between import planned
-from instar.app.lineage import Place, Web
+from instar.app.lineage import Web
+from instar.app.tracing import Place
 from instar.core.changes import (
     AddColumn,
     Change,
@@ -21,7 +22,7 @@ from instar.core.findings import Finding, Severity
 from instar.core.plan import Status, TablePlan
 from instar.core.reach import REACHES, Reached, reach_words
 from instar.core.schema import TableName
-from instar.core.types import Column, path_text, type_text
+from instar.core.types import Path, path_text, type_text
 from instar.run.inferring import CannotInfer
 from instar.sources.models import Model, Models
 
@@ -62,26 +63,13 @@ def _said(change: Change, error: CannotInfer) -> Iterator[tuple[bool, str]]:
             return
 
 
-def going(
-    shapes: Mapping[TableName, Sequence[Column]], plans: Iterable[TablePlan]
-) -> dict[TableName, list[str]]:
-    """The columns that tables have now and will not have, or that no query could tell to stay."""
-    found: dict[TableName, list[str]] = {}
-    for plan in plans:
-        kept = {c.name.casefold() for c in shapes.get(plan.table, ())}
-        live = plan.live.columns if plan.live is not None else ()
-        if gone := [c.name for c in live if c.name.casefold() not in kept]:
-            found[plan.table] = gone
-    return found
-
-
-def readers_of(models: Models, web: Web, plan: TablePlan, column: str) -> list[str]:
-    """The models and live views that read a column, as their queries stand now."""
-    wish = Place(plan.table, column).key
+def readers_of(models: Models, web: Web, plan: TablePlan, path: Path) -> list[str]:
+    """The models and live views that read a column or field, as their queries stand now."""
+    wish = Place(plan.table, path[0], path[1:])
     found: list[str] = []
     for maker in web.readers(plan.table):
         lineage = web.lineage(maker)
-        reads = any(p.key == wish for p in lineage.reads)
+        reads = any(wish.meets(p) for p in lineage.reads)
         if reads or lineage.partial:
             who = f"view {maker.table}"
             if maker.name is not None:
@@ -116,8 +104,8 @@ def _reaches(web: Web, table: TableName, change: Change) -> tuple[Reached, ...]:
         case _:
             return ()
     return tuple(
-        Reached(str(hop.place.table), hop.place.column, tuple(map(str, hop.sources)), hop.perhaps)
-        for hop in web.reach([Place(table, path[0]) for path in starts])
+        Reached(str(hop.place.table), hop.place.path, tuple(map(str, hop.sources)), hop.perhaps)
+        for hop in web.reach([Place(table, path[0], path[1:]) for path in starts])
     )
 
 

@@ -12,7 +12,7 @@ from instar.app import comparing, doctoring, lifecycle
 from instar.app.between import between
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported
-from instar.app.lineage import Place, Web, named
+from instar.app.lineage import Web, named
 from instar.app.modelling import (
     Modelling,
     claim_tables,
@@ -26,6 +26,7 @@ from instar.app.opening import World, open_state, open_world
 from instar.app.placing import placed
 from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
+from instar.app.tracing import Place
 from instar.apply import Question, TableReport, apply_plan, questions, resume
 from instar.backends.base import NotATable
 from instar.core.document import fingerprint

@@ -14,7 +14,8 @@ from instar.cli.opening import opened
 from instar.cli.screen import Color, LogFormat, Screen, use
 
 if TYPE_CHECKING:
-    from instar.app.lineage import Place, Web
+    from instar.app.lineage import Web
+    from instar.app.tracing import Place
 
 
 class LineageFormat(Enum):
