@@ -169,6 +169,7 @@ def event_document(event: Event, kept: Sequence[Kept] = ()) -> dict[str, Any]:
         "steps": event.steps,
         "applied": event.applied,
         "seconds": event.seconds,
+        "rows": event.rows,
         "error": event.error,
         "command": event.command,
         "run": event.run,
