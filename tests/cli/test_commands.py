@@ -249,13 +249,56 @@ def test_doctor_warns_of_unfinished_runs_and_names_the_command(shop: Shop) -> No
 
 def test_a_mistake_in_a_file_is_shown_where_it_is(shop: Shop) -> None:
     shop.declare("table: orders\ncolums: []\n")
+    assert shop.run("validate").out == (
+        "error[E103]: tables/orders.yml: unknown key 'colums'\n"
+        "  --> tables/orders.yml:2:1\n"
+        "    │\n"
+        "  2 │ colums: []\n"
+        "    │ ^^^^^^\n"
+        "  help: Did you mean 'columns'?\n"
+        "\n"
+        "Found 1 error in 1 file.\n"
+    )
+
+
+def mistaken(shop: Shop) -> None:
+    """Three mistakes in two manifests, one in a model, and a finding of a table that can be read."""
+    shop.declare("table: orders\ncolumns:\n  - {name: a, type: INTT, nulable: no}\n")
+    shop.declare("table: items\ncolums: []\n", "items")
+    shop.declare("table: parts\nproperties: {x: y}\ncolumns: [{name: a, type: INT}]\n", "parts")
+    (shop.root / "models").mkdir()
+    (shop.root / "models" / "m.sql").write_text("SELECT a FROM ref('orders'), ref('itms')")
+
+
+def test_validate_tells_every_mistake_of_every_file_and_counts_them(shop: Shop) -> None:
+    mistaken(shop)
     result = shop.run("validate")
     assert result.code == 1
-    assert "error[E103]" in result.err
-    assert "  --> tables/orders.yml:2:1" in result.err
-    assert "2 │ colums: []" in result.err
-    assert "^^^^^^" in result.err
-    assert "columns" in result.err
+    for place in ("items.yml:2:1", "orders.yml:3:21", "orders.yml:3:27"):
+        assert f"  --> tables/{place}\n" in result.out
+    assert "  --> models/m.sql:1:30\n" in result.out
+    assert result.out.count("error[") == 4
+    assert result.out.endswith("Found 4 errors and 1 note in 4 files.\n")
+    planned = shop.run("plan")
+    assert planned.code == 1
+    assert "  2 more mistakes: `instar validate` lists them all.\n" in planned.err
+
+
+def test_machines_get_every_mistake_too(shop: Shop) -> None:
+    mistaken(shop)
+    rows = json.loads(shop.run("validate", "--format", "json").out)
+    assert sorted(r["code"] for r in rows if r["severity"] == "error") == [
+        "E103",
+        "E103",
+        "E121",
+        "E154",
+    ]
+    (run,) = json.loads(shop.run("validate", "--format", "sarif").out)["runs"]
+    assert len(run["results"]) == 5
+    (shop.root / "instar.yml").write_text("nmae: x\nenvironments: {a: {type: x}}\n")
+    broken = shop.run("validate", "--format", "sarif")
+    assert broken.code == 1
+    assert len(json.loads(broken.out)["runs"][0]["results"]) == 2
 
 
 @pytest.mark.parametrize("format", ["json", "sarif"])

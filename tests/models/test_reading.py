@@ -349,3 +349,30 @@ def test_python_models_run_on_spark_only(root: Path) -> None:
     with pytest.raises(ProjectError) as raised:
         load(root, "dev", declared=("orders", "up"))
     assert raised.value.code == "E161"
+
+
+def test_every_mistake_of_every_model_is_told_once(root: Path) -> None:
+    write(
+        root,
+        a="---\nmaterialisation: view\ntags: {x: 1}\n---\nSELECT 1 AS x",
+        b="SELECT FROM WHERE",
+        c="SELECT * FROM ref('a'), ref('nobody'), ref('none')",
+        taken="SELECT 1 AS x",
+        up="SELECT * FROM ref('down')",
+        down="SELECT * FROM ref('up')",
+    )
+    (root / "instar.yml").write_text(PROJECT + "models: {ghost: {}, b: {frmat: delta}}\n")
+    with pytest.raises(ProjectError) as caught:
+        load(root, declared=("taken",))
+    told = sorted((e.code, str(e.where).split(":")[0]) for e in caught.value.every)
+    assert told == [
+        ("E103", "instar.yml"),
+        ("E103", "models/a.sql"),
+        ("E104", "models/a.sql"),
+        ("E151", "models/b.sql"),
+        ("E153", "models/up.sql"),
+        ("E154", "models/c.sql"),
+        ("E154", "models/c.sql"),
+        ("E156", "models/taken.sql"),
+        ("E162", "instar.yml"),
+    ], "and not that `a`, which is broken, cannot be read by `c`"

@@ -86,10 +86,11 @@ class Project:
         return tuple(w for w in everything if named_like(w.table.name, tables))
 
     def validate(self, env: str | None = None) -> tuple[Finding, ...]:
-        """Read every file and normalize every table for its engine, touching nothing."""
-        chosen = self.environment(env)
-        self.models(env)
-        return doctoring.validated(load_manifests(self.config, chosen), chosen, self.config.root)
+        """Read every file and normalize every table for its engine, touching nothing.
+
+        Everything that is wrong with a file is a finding with an E code.
+        """
+        return doctoring.validated(self.config, self.environment(env))
 
     def plan(
         self,

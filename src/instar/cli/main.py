@@ -97,6 +97,9 @@ def _failed(error: InstarError) -> int:
         shown.document(document)
     if shown.log_format is screen.LogFormat.TEXT:
         shown.problem(render(error_lines(error), shown.err))
+        if others := len(getattr(error, "others", ())):
+            words = f"{others:,} more {'mistake' if others == 1 else 'mistakes'}"
+            shown.problem(shown.err("dim", f"  {words}: `instar validate` lists them all."))
     _traceback(error)
     return error.exit_code
 
