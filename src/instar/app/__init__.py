@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from instar.app.events import Listener, Silent
 from instar.app.matrix import matrix
-from instar.app.project import ApplyReport, Project, init
+from instar.app.project import ApplyReport, Project, ProjectPlan, init
+from instar.run.options import RunOptions
 
-__all__ = ["ApplyReport", "Listener", "Project", "Silent", "init", "matrix"]
+__all__ = [
+    "ApplyReport",
+    "Listener",
+    "Project",
+    "ProjectPlan",
+    "RunOptions",
+    "Silent",
+    "init",
+    "matrix",
+]

@@ -30,6 +30,8 @@ class TableDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """The tables that differ between two sides."""
+
     left: str
     right: str
     tables: tuple[TableDifference, ...]

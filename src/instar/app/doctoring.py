@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
+    """One thing that a project needs: whether it is there, and what to do if not."""
+
     name: str
     ok: bool
     detail: str

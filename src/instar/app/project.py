@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,20 @@ class ApplyReport:
     written: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectPlan(Plan):
+    """A plan that knows its project and session: `project.plan("prod").apply(confirm=…)`."""
+
+    project: Project = field(kw_only=True, compare=False, repr=False)
+    spark: Any = field(default=None, kw_only=True, compare=False, repr=False)
+
+    def apply(
+        self, confirm: Confirm | None = None, *, write_manifests: bool = False
+    ) -> ApplyReport:
+        """Carry it out. `confirm` is asked once, with every question that the plan has."""
+        return self.project.apply(self, confirm, write_manifests=write_manifests, spark=self.spark)
+
+
 class Project:
     """`Project.load(".").plan(env="prod", spark=spark)`; nothing is opened before it is needed."""
 
@@ -70,6 +84,7 @@ class Project:
         return cls(load_project(Path(root)), listener)
 
     def environment(self, env: str | None = None) -> Environment:
+        """An environment of instar.yml; the default one when none is named."""
         return self.config.environment(env)
 
     def wanted(
@@ -98,7 +113,7 @@ class Project:
         policy: Policy = Policy(),
         tables: Sequence[str] = (),
         spark: Any = None,
-    ) -> Plan:
+    ) -> ProjectPlan:
         """What would happen. Reads only."""
         models = self.models(env)
         wanted = self.wanted(env, tables, tuple(m.table for m in models.models.values()))
@@ -106,7 +121,9 @@ class Project:
             n for n, m in models.models.items() if not tables or named_like(m.table, tables)
         )
         with self._world(env, spark, reading=True) as world:
-            return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
+            seen = self.seen(world, models)
+            found, _ = self._with_models(world, seen, policy, chosen, wanted)
+        return ProjectPlan(found.env, policy, found.tables, project=self, spark=spark)
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads."""
@@ -220,7 +237,10 @@ class Project:
         write_manifests: bool = False,
         spark: Any = None,
     ) -> ApplyReport:
-        """Carry out a plan. Nothing is touched while any of its tables is blocked."""
+        """Carry out a plan that was kept as a value; `plan.apply` does the same for one just made.
+
+        Nothing is touched while any of its tables is blocked.
+        """
         _refuse_blocked(plan)
         asked = questions(plan)
         if asked and not (confirm is not None and confirm(asked)):
@@ -392,6 +412,7 @@ class Project:
             return imported(world.engine, world.env.schema, declared, patterns, folder)
 
     def history(self, env: str | None = None, table: str | None = None) -> tuple[Event, ...]:
+        """What was applied and built, the newest first."""
         with open_state(self.config, reading=True) as store:
             name = self.environment(env).name
             builds = built_events(store.models.results(name))
@@ -408,10 +429,12 @@ class Project:
         return (*manifests, *(m.table for m in self.models(env).models.values()))
 
     def versions(self, env: str, table: TableName) -> tuple[Table, ...]:
+        """The schemas that were recorded of a table, the oldest first."""
         with open_state(self.config, reading=True) as store:
             return tuple(v.table for v in store.versions(env, table))
 
     def doctor(self, env: str | None = None) -> tuple[doctoring.Diagnosis, ...]:
+        """Is everything there that the project needs?"""
         return doctoring.examined(self, env)
 
     @contextmanager
