@@ -55,7 +55,7 @@ SIGNATURES = {
     "Project.apply": f"plan: Plan, {CONFIRM}, *, write_manifests: bool = False, {SPARK} -> ApplyReport",
     "Project.run": f"{ENV}, policy: Policy = Policy(), options: RunOptions = RunOptions(), {CONFIRM}, *,"
     f" dry_run: bool = False, resume: bool = False, show: Callable[[Plan], None] = …, {SPARK} -> RunReport",
-    "Project.drift": f"{ENV}, {TABLES}, {SPARK} -> Plan",
+    "Project.drift": f"{ENV}, {TABLES}, {SPARK} -> Drift",
     "Project.diff": f"left: str, right: str, {SPARK} -> comparing.Comparison",
     "Project.lineage": f"what: str | None = None, {ENV}, {SPARK} -> tuple[Web, list[Place]]",
     "Project.live": f"{ENV}, tables: Sequence[TableName] | None = None, {SPARK} -> tuple[Table, ...]",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from instar.app.answers import ApplyReport, Drift
 from instar.app.events import Listener, Silent
 from instar.app.matrix import matrix
-from instar.app.project import ApplyReport, Project, ProjectPlan, init
+from instar.app.project import Project, ProjectPlan, init
 from instar.run.options import RunOptions
 
 __all__ = [
     "ApplyReport",
+    "Drift",
     "Listener",
     "Project",
     "ProjectPlan",

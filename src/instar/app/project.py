@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
+from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
 from instar.app.events import Listener, Silent
-from instar.app.importing import Imported, imported
+from instar.app.importing import Imported, imported, undeclared
 from instar.app.lineage import Web, named
 from instar.app.modelling import (
     Modelling,
@@ -46,15 +47,6 @@ from instar.sources.scaffold import ProjectKind, init_project
 from instar.state import Event, Kept
 
 Confirm = Callable[[Sequence[Question]], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class ApplyReport:
-    """What apply did. `blocks`: the corrected column block of each tracked table whose yml differs."""
-
-    tables: tuple[TableReport, ...]
-    blocks: tuple[tuple[TableName, str], ...] = ()
-    written: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +107,28 @@ class Project:
         spark: Any = None,
     ) -> ProjectPlan:
         """What would happen. Reads only."""
+        models, wanted = self._asked(env, tables)
+        with self._world(env, spark, reading=True) as world:
+            found = self._planned(world, policy, models, wanted, tables)
+        return ProjectPlan(found.env, policy, found.tables, project=self, spark=spark)
+
+    def _asked(self, env: str | None, tables: Sequence[str]) -> tuple[Models, tuple[Wanted, ...]]:
+        """Files are read before an engine is opened."""
         models = self.models(env)
-        wanted = self.wanted(env, tables, tuple(m.table for m in models.models.values()))
+        return models, self.wanted(env, tables, tuple(m.table for m in models.models.values()))
+
+    def _planned(
+        self,
+        world: World,
+        policy: Policy,
+        models: Models,
+        wanted: Sequence[Wanted],
+        tables: Sequence[str],
+    ) -> Plan:
         chosen = frozenset(
             n for n, m in models.models.items() if not tables or named_like(m.table, tables)
         )
-        with self._world(env, spark, reading=True) as world:
-            seen = self.seen(world, models)
-            found, _ = self._with_models(world, seen, policy, chosen, wanted)
-        return ProjectPlan(found.env, policy, found.tables, project=self, spark=spark)
+        return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads."""
@@ -380,9 +385,17 @@ class Project:
         with open_state(self.config, reading=True) as store:
             return store.kept(self.environment(env).name)
 
-    def drift(self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None) -> Plan:
-        """Where the live tables have left their manifests, whatever the policy would do about it."""
-        return self.plan(env, Policy(), tables, spark)
+    def drift(self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None) -> Drift:
+        """Where the live tables have left their manifests, whatever the policy would do about it.
+
+        Unless tables are named, also the live ones that no file knows.
+        """
+        models, wanted = self._asked(env, tables)
+        known = [*(w.table.name for w in wanted), *(m.table for m in models.models.values())]
+        with self._world(env, spark, reading=True) as world:
+            found = self._planned(world, Policy(), models, wanted, tables)
+            loose = () if tables else undeclared(world.engine, world.env.schema, known)
+        return Drift(found.env, found.policy, found.tables, loose)
 
     def diff(self, left: str, right: str, spark: Any = None) -> comparing.Comparison:
         """Two sides: an environment, `env@version`, or a manifest file."""

@@ -21,7 +21,7 @@ questions of a plan, each with a `text`, and says whether to go on; without it a
 ```python
 from instar import Policy, Project
 
-plan = Project.load(".").plan(env="prod", policy=Policy.of("drop"), spark=spark)   # your own SparkSession
+plan = Project.load(".").plan(env="prod", policy=Policy.of("drop"), spark=spark)
 for table in plan.blocked:
     print(table.table, [finding.message for finding in table.findings])
 if not plan.blocked:

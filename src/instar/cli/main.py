@@ -100,6 +100,8 @@ def _failed(error: InstarError) -> int:
         if others := len(getattr(error, "others", ())):
             words = f"{others:,} more {'mistake' if others == 1 else 'mistakes'}"
             shown.problem(shown.err("dim", f"  {words}: `instar validate` lists them all."))
+        if "instar explain" not in (error.hint or ""):
+            shown.problem(shown.err("dim", f"  more: `instar explain {error.code}`"))
     _traceback(error)
     return error.exit_code
 

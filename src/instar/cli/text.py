@@ -16,6 +16,7 @@ from instar.core.findings import Finding, Severity
 from instar.core.plan import Cost, Plan, Rung, Status, Step, TablePlan
 from instar.core.policy import ColumnConflict, Policy
 from instar.core.reach import REACHES, reach_words
+from instar.core.schema import TableName
 from instar.core.types import path_text
 
 _HEADS = {
@@ -65,18 +66,19 @@ def plan_text(
 def table_lines(table: TablePlan, *, verbose: int = 0) -> list[Line]:
     lines: list[Line] = [_head(table)]
     lines += change_lines(table.changes, table.live, table.target)
-    told: str | None = None
+    why: str | None = None
     for number, step in enumerate(table.steps, start=1):
-        again = step.why_not_cheaper == told
+        again = step.why_not_cheaper == why
         lines += _step_lines(
             number, replace(step, why_not_cheaper=None) if again else step, verbose
         )
-        told = step.why_not_cheaper or told
+        why = step.why_not_cheaper or why
     said = {note for step in table.steps for note in step.irreversible}
     for finding in table.findings:
         repeated = finding.code == "F502" and any(note in finding.message for note in said)
         if not repeated:
-            lines += finding_lines(finding if verbose else _shortened(table, finding), "  ")
+            told = finding if verbose else _shortened(table, finding)
+            lines += finding_lines(told, "  ", every_row=verbose > 1)
     if table.normalized_columns:
         lines.append(
             [("dim", "  note: change-tracked, so the live column order stays; apply prints")]
@@ -209,7 +211,7 @@ def apply_command(env: str, policy: Policy, tables: Sequence[str] = ()) -> str:
     return shlex.join([*words, *(flag for flag, on in flags.items() if on)])
 
 
-def drift_text(plan: Plan, paint: Paint) -> str:
+def drift_text(plan: Plan, paint: Paint, undeclared: Sequence[TableName] = ()) -> str:
     """Where live tables and manifests differ; read from live to declared."""
     apart = [t for t in plan.tables if t.changes]
     lines: list[Line] = []
@@ -228,6 +230,12 @@ def drift_text(plan: Plan, paint: Paint) -> str:
     same = len(plan.tables) - len(apart)
     end = f"Drift: {plural(len(apart), 'table')} apart, {same:,} as declared."
     lines.append([("bold", end if apart else f"No drift: {plural(same, 'table')} as declared.")])
+    if undeclared:
+        names = ", ".join(map(str, undeclared[:_NAMED]))
+        more = f" and {len(undeclared) - _NAMED:,} more" if len(undeclared) > _NAMED else ""
+        told = f"{plural(len(undeclared), 'live table')} that no file declares: {names}{more}"
+        env = shlex.quote(plan.env)
+        lines.append([("cyan", "info: "), ("", f"{told} (`instar import --env {env}`)")])
     if apart:
         lines.append([("dim", f"Next: instar plan --env {shlex.quote(plan.env)}")])
     return render(lines, paint)

@@ -53,7 +53,8 @@ def init(
     from instar import app
 
     written = app.init(folder, kind.value)
-    screen.document("\n".join(f"wrote {path}" for path in written))
+    if not quiet:
+        screen.document("\n".join(f"wrote {path}" for path in written))
     where = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
     screen.note(f"Next: {where}instar plan")
 
@@ -99,7 +100,9 @@ def validate(
             screen.document(findings_sarif(found))
         case FindingFormat.TEXT:
             lines: list[Line] = [line for f in found for line in [*finding_lines(f), []]]
-            screen.document(render([*lines, [("bold", _counted(found))]], screen.out))
+            lines.append([("bold", _counted(found))])
+            lines += [[("dim", f"More: instar explain {f.code}")] for f in found[:1]]
+            screen.document(render(lines, screen.out))
     for finding in found:
         if finding.severity is Severity.ERROR:
             where = str(finding.where) if finding.where else None
