@@ -2,9 +2,8 @@
 
     from instar import Policy, Project
 
-    project = Project.load(".")
-    plan = project.plan(env="prod", spark=spark)
-    project.apply(plan, confirm=lambda questions: True, spark=spark)
+    plan = Project.load(".").plan(env="prod", policy=Policy.of("drop"), spark=spark)
+    plan.apply(confirm=lambda questions: True)
 
 Importing this loads no engine and no driver.
 """
@@ -15,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from instar.app import ApplyReport, Listener, Project
+    from instar.app import ApplyReport, Listener, Project, ProjectPlan, RunOptions
     from instar.core.document import plan_document
     from instar.core.findings import Finding, Severity
     from instar.core.plan import Plan, Status, Step, TablePlan
@@ -33,6 +32,8 @@ __all__ = [
     "Plan",
     "Policy",
     "Project",
+    "ProjectPlan",
+    "RunOptions",
     "Severity",
     "Status",
     "Step",
@@ -50,6 +51,8 @@ _HOMES = {
     "Plan": "instar.core.plan",
     "Policy": "instar.core.policy",
     "Project": "instar.app",
+    "ProjectPlan": "instar.app",
+    "RunOptions": "instar.app",
     "Severity": "instar.core.findings",
     "Status": "instar.core.plan",
     "Step": "instar.core.plan",

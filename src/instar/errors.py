@@ -54,7 +54,13 @@ class UsageError(InstarError):
 
 
 class ProjectError(InstarError):
-    pass
+    """`others`: what else is wrong, as the same reading has found."""
+
+    others: tuple[ProjectError, ...] = ()
+
+    @property
+    def every(self) -> tuple[ProjectError, ...]:
+        return (self, *self.others)
 
 
 class EnvironmentProblem(InstarError):

@@ -11,6 +11,7 @@ from instar.core.diff import diff
 from instar.core.findings import Finding, Severity
 from instar.core.plan import Cost, Plan, Rung, Status, Step, TablePlan
 from instar.core.policy import Policy
+from instar.core.reach import Reached, reach_words
 from instar.core.schema import Check, Hint, Table, TableName, Unique, Wanted
 from instar.core.types import Column, Decimal, Integer, String, Timestamp, array, struct
 from instar.errors import Location
@@ -50,6 +51,23 @@ def customers() -> TablePlan:
     return TablePlan(
         table.name, "delta", Status.CREATE, seen, (), (step,), None, table, origin=origin
     )
+
+
+def reaching(count: int = 3) -> Plan:
+    """A wider column that others are computed from, one behind the other, the last behind a riddle."""
+    name = TableName("main", "base")
+    live, wanted = Table(name, (Column("n", INT),)), Wanted(Table(name, (Column("n", BIGINT),)))
+    names = [f"main.m{i}" for i in range(count)]
+    before = ["main.base", *names]
+    reached = tuple(
+        Reached(table, "n", (f"{before[i]}.n",), perhaps=i == count - 1)
+        for i, table in enumerate(names)
+    )
+    seen = tuple(replace(c, reaches=reached) for c in changes(live, wanted))
+    words = reach_words("main.base", "n", reached)
+    finding = Finding("F705", Severity.INFO, words, None, ("n",))
+    plan = TablePlan(name, "delta", Status.CHANGE, seen, (finding,), (), live, wanted.table)
+    return Plan("dev", Policy(), (plan,))
 
 
 def _orders() -> tuple[Table, Wanted]:

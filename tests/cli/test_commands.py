@@ -225,6 +225,45 @@ def test_drift_history_diff_and_import(shop: Shop) -> None:
     assert "Plan: nothing to do" in shop.run("plan", "extra").out
 
 
+def test_drift_names_live_tables_that_no_file_declares(shop: Shop) -> None:
+    assert "info:" not in shop.run("drift").out
+    shop.sql("CREATE TABLE main.stray (n INT)")
+    shop.sql("CREATE TABLE main.orders__instar_old_1 (n INT)")
+    result = shop.run("drift")
+    assert result.code == 0, "nothing that is declared has drifted"
+    assert (
+        "info: 1 live table that no file declares: main.stray (`instar import --env dev`)\n"
+        in result.out
+    )
+    assert json.loads(shop.run("drift", "--format", "json").out)["undeclared"] == ["main.stray"]
+    assert "info:" not in shop.run("drift", "orders").out
+
+
+def test_init_says_nothing_when_it_is_to_be_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["init", str(tmp_path / "loud"), "--kind", "duckdb"]) == 0
+    assert "wrote" in capsys.readouterr().out
+    assert main.run(["init", str(tmp_path / "new"), "--kind", "duckdb", "-q"]) == 0
+    seen = capsys.readouterr()
+    assert (seen.out, seen.err) == ("", "")
+    assert (tmp_path / "new" / "instar.yml").is_file()
+
+
+def test_verbose_twice_shows_every_row_that_a_finding_names(shop: Shop) -> None:
+    shop.sql(f"INSERT INTO main.orders SELECT i, 'row {'x' * 60} ' || i, 1 FROM range(10, 18) t(i)")
+    shop.declare(ORDERS.replace("amount, type: STRING", "amount, type: INT"))
+    once, twice = shop.run("plan", "-v").out, shop.run("plan", "-vv").out
+    assert "and 4 more" in once
+    assert f"{'x' * 60} 17" not in once
+    assert "more" not in twice.split("error[F201]")[1].split("help:")[0]
+    assert f"{'x' * 60} 17" in twice
+
+
+def test_an_error_says_where_more_is_written(shop: Shop) -> None:
+    assert "  more: `instar explain E110`\n" in shop.run("plan", "--env", "dve").err
+
+
 def test_doctor_validate_schema_server(shop: Shop) -> None:
     healthy = shop.run("doctor")
     assert healthy.code == 0
@@ -249,13 +288,57 @@ def test_doctor_warns_of_unfinished_runs_and_names_the_command(shop: Shop) -> No
 
 def test_a_mistake_in_a_file_is_shown_where_it_is(shop: Shop) -> None:
     shop.declare("table: orders\ncolums: []\n")
+    assert shop.run("validate").out == (
+        "error[E103]: tables/orders.yml: unknown key 'colums'\n"
+        "  --> tables/orders.yml:2:1\n"
+        "    │\n"
+        "  2 │ colums: []\n"
+        "    │ ^^^^^^\n"
+        "  help: Did you mean 'columns'?\n"
+        "\n"
+        "Found 1 error in 1 file.\n"
+        "More: instar explain E103\n"
+    )
+
+
+def mistaken(shop: Shop) -> None:
+    """Three mistakes in two manifests, one in a model, and a finding of a table that can be read."""
+    shop.declare("table: orders\ncolumns:\n  - {name: a, type: INTT, nulable: no}\n")
+    shop.declare("table: items\ncolums: []\n", "items")
+    shop.declare("table: parts\nproperties: {x: y}\ncolumns: [{name: a, type: INT}]\n", "parts")
+    (shop.root / "models").mkdir()
+    (shop.root / "models" / "m.sql").write_text("SELECT a FROM ref('orders'), ref('itms')")
+
+
+def test_validate_tells_every_mistake_of_every_file_and_counts_them(shop: Shop) -> None:
+    mistaken(shop)
     result = shop.run("validate")
     assert result.code == 1
-    assert "error[E103]" in result.err
-    assert "  --> tables/orders.yml:2:1" in result.err
-    assert "2 │ colums: []" in result.err
-    assert "^^^^^^" in result.err
-    assert "columns" in result.err
+    for place in ("items.yml:2:1", "orders.yml:3:21", "orders.yml:3:27"):
+        assert f"  --> tables/{place}\n" in result.out
+    assert "  --> models/m.sql:1:30\n" in result.out
+    assert result.out.count("error[") == 4
+    assert "\nFound 4 errors and 1 note in 4 files.\n" in result.out
+    planned = shop.run("plan")
+    assert planned.code == 1
+    assert "  2 more mistakes: `instar validate` lists them all.\n" in planned.err
+
+
+def test_machines_get_every_mistake_too(shop: Shop) -> None:
+    mistaken(shop)
+    rows = json.loads(shop.run("validate", "--format", "json").out)
+    assert sorted(r["code"] for r in rows if r["severity"] == "error") == [
+        "E103",
+        "E103",
+        "E121",
+        "E154",
+    ]
+    (run,) = json.loads(shop.run("validate", "--format", "sarif").out)["runs"]
+    assert len(run["results"]) == 5
+    (shop.root / "instar.yml").write_text("nmae: x\nenvironments: {a: {type: x}}\n")
+    broken = shop.run("validate", "--format", "sarif")
+    assert broken.code == 1
+    assert len(json.loads(broken.out)["runs"][0]["results"]) == 2
 
 
 @pytest.mark.parametrize("format", ["json", "sarif"])

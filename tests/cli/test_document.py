@@ -53,6 +53,39 @@ def test_shape_is_the_documented_one() -> None:
             assert step["cost"].keys() == {"rows", "bytes", "files"}
 
 
+def test_every_key_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "plan-json.md").read_text()
+    # Columns, constraints and properties are data of the user's, as in a manifest.
+    for plan in (samples.reaching(), samples.everything()):
+        document = plan_document(plan)
+        for table in document["tables"]:
+            for change in table["changes"]:
+                change["from"] = change["to"] = None
+            for finding in table["findings"]:
+                finding["witnesses"] = []
+        missing = [key for key in _keys(document) if f"`{key}`" not in page]
+        assert not missing
+
+
+def _keys(value: object) -> set[str]:
+    if isinstance(value, dict):
+        return set(value).union(*map(_keys, value.values()))
+    return set().union(*map(_keys, value)) if isinstance(value, list) else set()
+
+
+def test_what_a_change_reaches_is_there_to_the_last_column() -> None:
+    (table,) = plan_document(samples.reaching(30))["tables"]
+    (change,) = table["changes"]
+    assert len(change["reaches"]) == 30
+    assert change["reaches"][29] == {
+        "table": "main.m29",
+        "column": "n",
+        "from": ["main.m28.n"],
+        "perhaps": True,
+    }
+    assert "main.m29.n" in table["findings"][0]["message"]
+
+
 def test_summary_counts_tables_and_findings() -> None:
     assert plan_document(samples.everything())["summary"] == {
         "create": 1,
@@ -101,7 +134,7 @@ def test_fingerprint_is_the_same_in_another_process() -> None:
     said = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONPATH": f"{folder}", "PYTHONHASHSEED": seed},
+            env={"PYTHONPATH": f"{folder}:{folder.parent / 'src'}", "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,

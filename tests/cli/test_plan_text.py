@@ -12,6 +12,7 @@ import pytest
 from cli import samples
 from instar.cli.lines import render
 from instar.cli.markdown import plan_markdown
+from instar.cli.mermaid import flowchart
 from instar.cli.screen import PLAIN, Paint, to_ascii
 from instar.cli.text import apply_command, drift_text, plan_text, summary_line
 from instar.core.changes import AddColumn
@@ -147,3 +148,33 @@ def test_markdown_stays_within_a_comment() -> None:
     text = plan_markdown(Plan("dev", Policy(), many))
     assert len(text) < 65_536
     assert "too long for a comment" in text
+
+
+def test_what_a_change_reaches_is_cut_for_people_only() -> None:
+    plan = samples.reaching(30)
+    assert "main.m11.n and 18 more." in plan_text(plan, PLAIN)
+    assert "main.m12.n" not in plan_text(plan, PLAIN)
+    for whole in (plan_text(plan, PLAIN, verbose=1), plan_markdown(plan)):
+        assert "main.m28.n, perhaps main.m29.n." in whole
+
+
+def test_markdown_draws_what_a_change_reaches() -> None:
+    page = plan_markdown(samples.reaching(2))
+    assert (
+        "<details><summary>Reaches 2 columns</summary>\n\n```mermaid\nflowchart LR\n"
+        '  c0["main.base.n"]\n  c1["main.m0.n"]\n  c2["main.m1.n"]\n'
+        "  c0 --> c1\n  c1 -.-> c2\n```\n\n</details>" in page
+    )
+    assert "mermaid" not in plan_markdown(samples.everything())
+
+
+def test_a_chart_that_no_forge_would_draw_is_not_drawn() -> None:
+    page = plan_markdown(samples.reaching(501))
+    assert "flowchart" not in page
+    assert "`instar lineage main.base --format mermaid` has the chart" in page
+
+
+def test_odd_names_cannot_end_a_label() -> None:
+    chart = flowchart([('a"]b', "c`<d", True)])
+    assert 'c0["a#quot;]b"]' in chart
+    assert 'c1["c#96;#lt;d"]' in chart

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +15,9 @@ from instar.cli.ask import confirmer
 from instar.cli.screen import Screen
 from instar.cli.seal import Seal, read_seal, write_seal
 from instar.core.document import fingerprint
+from instar.core.findings import Finding, Severity
 from instar.core.policy import ColumnConflict, Policy
-from instar.errors import ConfirmationNeeded, UsageError
+from instar.errors import ConfirmationNeeded, PlanMoved, UsageError
 
 
 def test_a_seal_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -31,6 +34,34 @@ def test_a_sealed_plan_is_the_document_and_more(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "p").read_text())
     assert document["tables"][0]["table"] == "main.customers"
     assert document["fingerprint"] == fingerprint(plan)
+
+
+EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a statement": lambda d: d["tables"][0]["steps"][0].update(sql=["DROP TABLE main.customers"]),
+    "a finding": lambda d: d["tables"][0].update(findings=[]),
+    "the policy": lambda d: d["sealed"]["policy"].update(allow_rewrite=True),
+    "the tables": lambda d: d["sealed"].update(tables=["orders"]),
+    "a key more": lambda d: d.update(note="reviewed"),
+    "another hash": lambda d: d["sealed"].update(hash="sha256:0"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_a_sealed_plan_that_was_edited_is_refused(
+    tmp_path: Path, edit: Callable[[dict[str, Any]], object]
+) -> None:
+    path = tmp_path / "p"
+    table = replace(samples.customers(), findings=(Finding("F501", Severity.WARNING, "costly"),))
+    write_seal(path, samples.plan(table), "shop", ())
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document, indent=4))
+    assert read_seal(path).project == "shop", "the layout does not count"
+    edit(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(PlanMoved) as caught:
+        read_seal(path)
+    assert (caught.value.code, caught.value.exit_code) == ("E414", 3)
+    assert str(path) in str(caught.value.where)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from instar import TablePlan
+from instar.cli import main, screen
 from instar.core.findings import Finding
 from models.world import World, errors
 
@@ -56,6 +60,12 @@ def test_a_rename_ripples_to_the_last_layer_before_anything_is_touched(world: Wo
     (reach,) = said(plans["orders"], "F705")
     for place in ("main.clean.net", "main.daily.total", "main.report.twice"):
         assert place in reach.message
+    (change,) = plans["orders"].changes
+    assert [(str(r), r.sources) for r in change.reaches] == [
+        ("main.clean.net", ("main.orders.amount",)),
+        ("main.daily.total", ("main.clean.net",)),
+        ("main.report.twice", ("main.daily.total",)),
+    ]
     assert [s.rung.value for s in plans["clean"].steps] == ["steps"], "INT to BIGINT follows"
     assert world.types("clean")["net"] == "INTEGER", "nothing is touched"
 
@@ -167,6 +177,60 @@ def test_a_column_that_a_table_keeps_and_no_query_gives_is_reached_by_nothing(wo
     ), "not clean.net, which stays as it is"
 
 
+def nested(world: World, type_: str) -> None:
+    world.manifest("t", "name: id, type: INT", f'name: s, type: "STRUCT<{type_}>"')
+
+
+def fields(world: World) -> None:
+    """`part` names fields, `copy` takes the whole, `late` names fields of the copy."""
+    nested(world, "a INT, b INT, c INT")
+    world.model("part", "SELECT id,\n  s.a AS sa,\n  -- not b\n  s.b + 1 AS sb\nFROM t")
+    world.model("copy", "WITH x AS (SELECT * FROM t) SELECT x.s AS r FROM x")
+    world.model("late", "SELECT r.b AS lb, r.a AS la, to_json(r) AS j FROM copy")
+    world.apply()
+
+
+def test_a_field_that_goes_concerns_those_who_read_that_field(world: World) -> None:
+    fields(world)
+    nested(world, "a INT, c INT")
+    plans = {t.table.name: t for t in world.plan("allow_column_removal").tables}
+    (reach,) = said(plans["t"], "F705")
+    assert reach.message == (
+        "[main.t] the change of 's.b' reaches main.copy.r.b, main.part.sb, main.late.lb,"
+        " main.late.j."
+    )
+    (readers,) = said(plans["t"], "F704")
+    assert readers.message.startswith("[main.t] 's.b' is read by model 'copy'")
+    assert "model 'part'" in readers.message
+    (broken,) = said(plans["part"], "F702")
+    assert "main.t: 's.b' is removed" in broken.message
+    assert (broken.where.line, broken.where.column) == (4, 5) if broken.where else False
+    nested(world, "a INT, c INT, b INT")
+    assert not said(world.table("t"), "F704")
+
+
+def test_a_field_that_nobody_names_warns_nobody_but_the_copies(world: World) -> None:
+    fields(world)
+    world.model("copy", "SELECT id FROM t")
+    world.model("late", "SELECT id FROM copy")
+    nested(world, "a INT, b INT")
+    table = world.table("t", "allow_column_removal")
+    assert not said(table, "F704")
+    assert not said(table, "F705")
+
+
+def test_lineage_of_a_field(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    fields(world)
+    assert shown(world, capsys, "t.s.b", "text").splitlines() == [
+        "main.t.s.b",
+        "  -> main.copy.r.b",
+        "    -> main.late.j",
+        "    -> main.late.lb",
+        "  -> main.part.sb",
+    ]
+    assert "<- main.copy.r.b\n    <- main.t.s.b" in shown(world, capsys, "late.lb", "text")
+
+
 def test_parents_that_do_not_compile_are_named_in_the_plural(world: World) -> None:
     layered(world)
     world.model("both", "SELECT day FROM clean UNION SELECT day FROM daily")
@@ -203,19 +267,41 @@ def test_lineage_goes_through_ctes_aliases_and_unions(world: World) -> None:
         assert sorted(str(p) for p in web.downstream([place])) == reached
 
 
-def test_lineage_as_text_json_and_mermaid(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    from instar.cli import main, screen
+def shown(world: World, capsys: pytest.CaptureFixture[str], what: str, format_: str) -> str:
+    screen.use(screen.Screen())
+    args = ["lineage", what, "--format", format_, "--project", str(world.root)]
+    assert main.run(args) == 0
+    return capsys.readouterr().out
 
+
+def test_text_json_and_mermaid_agree(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Up to the source and down to the last table, and no sibling: nothing else comes from `amount`."""
     layered(world)
-    for format_, expected in (
-        ("text", "main.daily.total\n  <- main.clean.net\n    <- main.orders.amount\n"),
-        ("json", '"column": "main.daily.total"'),
-        ("mermaid", "flowchart LR\n"),
-    ):
-        screen.use(screen.Screen())
-        args = ["lineage", "daily.total", "--format", format_, "--project", str(world.root)]
-        assert main.run(args) == 0
-        assert expected in capsys.readouterr().out
+    world.model("other", "SELECT sum(net) AS s FROM clean")
+    world.model("some", "SELECT COLUMNS('to.*') FROM daily")
+    world.model("tail", "SELECT total AS t FROM some")
+    world.apply()
+    above = {"main.clean.net", "main.orders.amount"}
+    below = {"main.report.twice", "main.some.total", "main.tail.t"}
+    text = shown(world, capsys, "daily.total", "text")
+    assert text.startswith("main.daily.total\n  <- main.clean.net\n    <- main.orders.amount\n")
+    assert set(re.findall("<- (.+)", text)) == above
+    assert set(re.findall(r"-> (\S+)", text)) == below
+    assert "-> main.some.total (perhaps)\n    -> main.tail.t (perhaps)" in text
+    (column,) = json.loads(shown(world, capsys, "daily.total", "json"))["columns"]
+    assert column["from"] == ["main.clean.net"]
+    assert set(column["ancestors"]) == above
+    assert column["descendants"] == ["main.report.twice"]
+    assert column["perhaps_descendants"] == ["main.some.total", "main.tail.t"]
+    assert (column["from_unknown"], column["ancestors_unknown"]) == (False, False)
+    chart = shown(world, capsys, "daily.total", "mermaid")
+    names = dict(re.findall(r'(c\d+)\["(.+)"\]', chart))
+    assert set(names.values()) == {"main.daily.total"} | above | below
+    edges = [
+        (names[a], arrow, names[b]) for a, arrow, b in re.findall(r"(c\d+) (\S+) (c\d+)", chart)
+    ]
+    assert ("main.daily.total", "-.->", "main.some.total") in edges
+    assert len(edges) == 5
 
 
 def test_three_layers_change_after_change_are_as_a_rebuild(world: World) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from instar import Project
-from instar.app.lineage import Place, Web
+from instar.app.lineage import Web
+from instar.app.tracing import Place
 from instar.core.schema import TableName
 from instar.core.types import Column, Integer
 from models.world import World
@@ -53,6 +54,37 @@ CASES: dict[str, tuple[str, dict[str, set[str]]]] = {
         {"id": {"o.id"}},
     ),
 }
+
+
+NESTED: dict[str, tuple[str, str]] = {
+    "a dot": ("s.a", "n.s.a"),
+    "a table and a dot": ("n.s.a", "n.s.a"),
+    "brackets": ("s['a']", "n.s.a"),
+    "a function": ("struct_extract(s, 'a')", "n.s.a"),
+    "another case": ("S.A", "n.s.a"),
+    "deeper": ("s.d.x", "n.s.d.x"),
+    "a part that is a struct": ("s.d", "n.s.d"),
+    "an element": ("l[1]", "n.l.element"),
+    "a field of an element": ("(l[1]).x", "n.l.element.x"),
+    "some elements": ("l[1:2]", "n.l"),
+    "a value of a map": ("m['a']", "n.m.value"),
+    "a field by its number": ("struct_extract_at(s, 1)", "n.s"),
+    "a computed name": ("s::VARCHAR", "n.s"),
+    "through a query": ("q.s.a AS v FROM (SELECT s FROM n) q -- ", "n.s.a"),
+    "through a cast": ("q.s.a AS v FROM (SELECT s::STRUCT(a INT) AS s FROM n) q -- ", "n.s"),
+}
+
+
+@pytest.mark.parametrize("case", NESTED.values(), ids=NESTED.keys())
+def test_which_part_of_a_nested_column_is_read(world: World, case: tuple[str, str]) -> None:
+    world.sql(
+        "CREATE TABLE n (s STRUCT(a INT, b INT, d STRUCT(x INT, y INT)), l STRUCT(x INT, y INT)[],"
+        " m MAP(VARCHAR, INT))"
+    )
+    expression, expected = case
+    world.model("v", f"SELECT {expression} AS v FROM n")
+    web, (place,) = world.project.lineage("v.v")
+    assert [str(p) for p in web.sources(place)] == [f"main.{expected}"]
 
 
 @pytest.fixture

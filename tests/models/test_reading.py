@@ -366,3 +366,30 @@ def test_an_unchanged_query_comes_from_the_cache(root: Path) -> None:
     assert load(root).models["b"].query.canonical == "SELECT x FROM ref('a')"
     kept.write_text(json.dumps({**document, "stamp": "of another version"}))
     assert load(root).models["a"].query == first.models["a"].query
+
+
+def test_every_mistake_of_every_model_is_told_once(root: Path) -> None:
+    write(
+        root,
+        a="---\nmaterialisation: view\ntags: {x: 1}\n---\nSELECT 1 AS x",
+        b="SELECT FROM WHERE",
+        c="SELECT * FROM ref('a'), ref('nobody'), ref('none')",
+        taken="SELECT 1 AS x",
+        up="SELECT * FROM ref('down')",
+        down="SELECT * FROM ref('up')",
+    )
+    (root / "instar.yml").write_text(PROJECT + "models: {ghost: {}, b: {frmat: delta}}\n")
+    with pytest.raises(ProjectError) as caught:
+        load(root, declared=("taken",))
+    told = sorted((e.code, str(e.where).split(":")[0]) for e in caught.value.every)
+    assert told == [
+        ("E103", "instar.yml"),
+        ("E103", "models/a.sql"),
+        ("E104", "models/a.sql"),
+        ("E151", "models/b.sql"),
+        ("E153", "models/up.sql"),
+        ("E154", "models/c.sql"),
+        ("E154", "models/c.sql"),
+        ("E156", "models/taken.sql"),
+        ("E162", "instar.yml"),
+    ], "and not that `a`, which is broken, cannot be read by `c`"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cli.running import instar
 from instar import Project
 from instar.app.events import Silent
+from instar.cli import main, screen
 from instar.errors import Blocked, UsageError
 from instar.run.options import RunOptions
 from models.world import World, statuses
@@ -263,6 +266,24 @@ def test_a_range_that_is_no_range(world: World, case: tuple[str | None, str | No
     with pytest.raises(UsageError) as raised:
         world.run(options=RunOptions(start=case[0], end=case[1]))
     assert raised.value.code == "E433"
+
+
+def test_the_history_as_json_has_the_rows_of_each_build(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.sql("CREATE TABLE raw AS SELECT * FROM range(7) AS t(n)")
+    world.model("m", "SELECT n FROM raw")
+    world.model("v", "SELECT n FROM m", "materialization: view")
+    world.run()
+    screen.use(screen.Screen())
+    assert main.run(["history", "--format", "json", "--project", str(world.root)]) == 0
+    events = json.loads(capsys.readouterr().out)
+    assert {(e["table"], e["what"], e["rows"]) for e in events} == {
+        ("main.m", "built 7 rows", 7),
+        ("main.m", "create table main.m", None),
+        ("main.v", "created", None),
+        ("main.v", "create view main.v", None),
+    }
 
 
 def test_the_run_log_is_in_the_history(world: World) -> None:

@@ -366,6 +366,56 @@ def test_every_broken_file_is_reported(root: Path) -> None:
     assert [p.code for p in found.problems] == ["E106", "E102"]
 
 
+MISTAKES = """\
+tabel: x
+table: orders
+primary_key: [id, idd]
+cluster_by: nothing
+constraints:
+  one: {chek: a > 0}
+  two: {unique: [amount, gone]}
+  three: {}
+columns:
+  - {name: id, type: BIGNT, nullable: true}
+  - {name: id, type: INT}
+  - {name: amount, type: INT, nullable: perhaps, _default: open}
+  - {name: x, type: "STRUCT<a INT>", fields: {b: {}, a: {comment: [1]}}}
+  - {name: y, type: INT, renamed_from: y}
+  - {name: z}
+  - 7
+"""
+
+
+def test_every_mistake_of_a_manifest_is_told_once(root: Path) -> None:
+    (root / "tables" / "bad.yml").write_text(MISTAKES)
+    found = read_manifests(load_project(root))
+    told = [(p.code, p.where.line) for p in found.problems if p.where]
+    expected = [
+        ("E103", 1),
+        ("E103", 6),
+        ("E112", 8),
+        ("E121", 10),
+        ("E131", 11),
+        ("E104", 12),
+        ("E134", 13),
+        ("E104", 13),
+        ("E132", 14),
+        ("E106", 15),
+        ("E104", 16),
+    ]
+    assert sorted(told, key=lambda t: t[1]) == expected, "keys may name the column that has no name"
+    whole = MISTAKES.replace("  - 7\n", "")
+    (root / "tables" / "bad.yml").write_text(whole)
+    found = read_manifests(load_project(root))
+    more = [(p.code, p.where.line) for p in found.problems if p.where]
+    assert sorted(set(more) - set(expected)) == [
+        ("E122", 12),
+        ("E133", 3),
+        ("E133", 4),
+        ("E133", 7),
+    ]
+
+
 def test_one_manifest_by_its_path(root: Path) -> None:
     path = root / "elsewhere.yml"
     path.write_text(A)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from instar.errors import InstarError, ProjectError, UsageError
+from instar.sources.models import load_models
 from instar.sources.project import find_root, load_project
 
 FULL = """\
@@ -142,7 +143,7 @@ def test_what_is_wrong_is_named_with_its_place(
     tmp_path: Path, text: str, code: str, line: int | None, says: str
 ) -> None:
     with pytest.raises(InstarError) as caught:
-        load(tmp_path, text)
+        load(tmp_path, text).environment()
     error = caught.value
     assert error.code == code
     assert says in f"{error.message} {error.hint}"
@@ -163,3 +164,47 @@ def test_a_substituted_value_is_never_repeated(
     assert error.code == "E109"
     assert "hunter2" not in f"{error.message} {error.hint} {error.where}"
     assert "${KIND}" in error.message
+
+
+TWO = """\
+name: x
+environments:
+  dev: {type: duckdb, database: dev.duckdb}
+  prod:
+    type: postgres
+    database: ${NO_SUCH_HOST}/x
+    password: ${NO_SUCH_KEY}
+models:
+  m: {materialization: view}
+"""
+
+
+def test_a_variable_is_missed_only_where_it_is_used(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "m.sql").write_text("SELECT 1 AS n")
+    found = load(tmp_path, TWO)
+    assert found.environment().name == "dev"
+    assert load_models(found, found.environment()).order == ("m",)
+    assert found.names == ("dev", "prod")
+    with pytest.raises(ProjectError) as caught:
+        found.environment("prod")
+    error = caught.value
+    assert error.message == "the environment variable NO_SUCH_HOST is not set"
+    assert str(error.where) == "instar.yml:6:15"
+    assert [(e.code, e.where.line) for e in error.every if e.where] == [("E107", 6), ("E107", 7)]
+    with pytest.raises(UsageError, match="no environment 'prd'") as named:
+        found.environment("prd")
+    assert named.value.hint == "Did you mean 'prod'?"
+
+
+def test_every_mistake_of_the_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ProjectError) as caught:
+        load(
+            tmp_path,
+            "nmae: x\nstate: ${NO_SUCH_STATE}\ndefault_env: c\nenvironments:\n"
+            "  a: {type: sprak}\n  b: {type: duckdb, databse: x, schema: [s]}\n",
+        )
+    told = {(e.code, e.where.line) for e in caught.value.every if e.where}
+    expected = {("E103", 1), ("E107", 2), ("E110", 3), ("E109", 5), ("E103", 6), ("E104", 6)}
+    assert told == expected
+    assert len(caught.value.every) == len(expected), "and each of them once"

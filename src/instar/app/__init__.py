@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from instar.app.answers import ApplyReport, Drift
 from instar.app.events import Listener, Silent
 from instar.app.matrix import matrix
-from instar.app.project import ApplyReport, Project, init
+from instar.app.project import Project, ProjectPlan, init
+from instar.run.options import RunOptions
 
-__all__ = ["ApplyReport", "Listener", "Project", "Silent", "init", "matrix"]
+__all__ = [
+    "ApplyReport",
+    "Drift",
+    "Listener",
+    "Project",
+    "ProjectPlan",
+    "RunOptions",
+    "Silent",
+    "init",
+    "matrix",
+]

@@ -30,6 +30,8 @@ class TableDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """The tables that differ between two sides."""
+
     left: str
     right: str
     tables: tuple[TableDifference, ...]
@@ -62,11 +64,11 @@ def _side(project: Project, side: str, spark: Any) -> dict[str, Wanted]:
         wanted = load_manifest(project.config, project.environment(None), Path(side))
         return {wanted.table.name.name: wanted}
     env, _, version = side.partition("@")
-    if env not in project.config.environments:
+    if env not in project.config.names:
         raise UsageError(
             "E117",
             f"'{side}' is neither an environment, a version (env@3) nor a manifest file",
-            hint=f"Environments: {', '.join(project.config.environments)}.",
+            hint=f"Environments: {', '.join(project.config.names)}.",
         )
     tables = _recorded(project, env, version) if version else project.live(env, spark=spark)
     return {t.name.name: Wanted(t) for t in tables if not is_own(t.name.name)}

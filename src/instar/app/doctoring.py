@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from instar.app.opening import open_state, open_world
 from instar.app.placing import located
 from instar.backends.registry import rules_for
-from instar.core.findings import Finding
-from instar.core.schema import Wanted
-from instar.errors import InstarError
-from instar.sources.project import Environment
+from instar.core.findings import Finding, Severity
+from instar.core.schema import TableName
+from instar.errors import InstarError, ProjectError
+from instar.sources.manifest import read_manifests
+from instar.sources.models import load_models, model_files
+from instar.sources.project import Environment, ProjectConfig
 from instar.spark.java import find_java
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
+    """One thing that a project needs: whether it is there, and what to do if not."""
+
     name: str
     ok: bool
     detail: str
@@ -31,14 +34,28 @@ class Diagnosis:
     """Nothing is missing, but something is to be done."""
 
 
-def validated(wanted: Sequence[Wanted], env: Environment, root: Path) -> tuple[Finding, ...]:
-    """What each table's engine could not keep, without asking the engine."""
-    findings: list[Finding] = []
-    for item in wanted:
+def validated(config: ProjectConfig, env: Environment) -> tuple[Finding, ...]:
+    """Everything that is wrong with manifests and models, then what each table's engine could not keep."""
+    found = read_manifests(config, env)
+    problems = list(found.problems)
+    # A model may read a table whose manifest is broken; that is one mistake, not two.
+    broken = (TableName(env.schema, path.stem) for path in found.broken)
+    if model_files(config.root):
+        try:
+            load_models(config, env, (*(w.table.name for w in found.wanted), *broken))
+        except ProjectError as error:
+            problems += error.every
+    findings = list(map(mistake, problems))
+    for item in found.wanted:
         rules = rules_for(env.type, item.table.format or env.format)
         _, said = rules.normalize(item, None)
-        findings += located(said, item.origin, root)
+        findings += located(said, item.origin, config.root)
     return tuple(findings)
+
+
+def mistake(error: InstarError) -> Finding:
+    """An error in a file as a finding: it has an E code."""
+    return Finding(error.code, Severity.ERROR, error.message, error.hint, where=error.where)
 
 
 def examined(project: Project, env: str | None) -> tuple[Diagnosis, ...]:

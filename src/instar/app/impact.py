@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from instar.app.between import planned
-from instar.app.lineage import Place, Web
+from instar.app.lineage import Web
+from instar.app.tracing import Place
 from instar.core.changes import (
     AddColumn,
     Change,
@@ -15,15 +17,14 @@ from instar.core.changes import (
     TypeChange,
     modification,
 )
+from instar.core.classify import Classified
 from instar.core.findings import Finding, Severity
 from instar.core.plan import Status, TablePlan
+from instar.core.reach import REACHES, Reached, reach_words
 from instar.core.schema import TableName
-from instar.core.types import Column, path_text, type_text
+from instar.core.types import Path, path_text, type_text
 from instar.run.inferring import CannotInfer
 from instar.sources.models import Model, Models
-
-MANY = 12
-"""More reached columns than this are counted, not named."""
 
 
 def upstream_changes(
@@ -62,26 +63,13 @@ def _said(change: Change, error: CannotInfer) -> Iterator[tuple[bool, str]]:
             return
 
 
-def going(
-    shapes: Mapping[TableName, Sequence[Column]], plans: Iterable[TablePlan]
-) -> dict[TableName, list[str]]:
-    """The columns that tables have now and will not have, or that no query could tell to stay."""
-    found: dict[TableName, list[str]] = {}
-    for plan in plans:
-        kept = {c.name.casefold() for c in shapes.get(plan.table, ())}
-        live = plan.live.columns if plan.live is not None else ()
-        if gone := [c.name for c in live if c.name.casefold() not in kept]:
-            found[plan.table] = gone
-    return found
-
-
-def readers_of(models: Models, web: Web, plan: TablePlan, column: str) -> list[str]:
-    """The models and live views that read a column, as their queries stand now."""
-    wish = Place(plan.table, column).key
+def readers_of(models: Models, web: Web, plan: TablePlan, path: Path) -> list[str]:
+    """The models and live views that read a column or field, as their queries stand now."""
+    wish = Place(plan.table, path[0], path[1:])
     found: list[str] = []
     for maker in web.readers(plan.table):
         lineage = web.lineage(maker)
-        reads = any(p.key == wish for p in lineage.reads)
+        reads = any(wish.meets(p) for p in lineage.reads)
         if reads or lineage.partial:
             who = f"view {maker.table}"
             if maker.name is not None:
@@ -90,36 +78,39 @@ def readers_of(models: Models, web: Web, plan: TablePlan, column: str) -> list[s
     return found
 
 
-def reached(web: Web, plan: TablePlan) -> Iterator[Finding]:
+def with_reach(web: Web, plan: TablePlan) -> TablePlan:
     """Which downstream columns each changed column flows into, to the last table.
 
     What is not carried out and blocks the plan is asked for: its reach is what the answer needs.
     """
-    for item in plan.changes:
-        if not (item.accepted or plan.status is Status.BLOCKED):
-            continue
-        match item.change:
-            case ModifyColumn(path, old_path):
-                yield from _reaches(web, plan, path[0], old_path[0])
-            case DropColumn(path) | AddColumn(path):
-                yield from _reaches(web, plan, path[0], path[0])
-            case _:
-                continue
-
-
-def _reaches(web: Web, plan: TablePlan, column: str, old: str) -> Iterator[Finding]:
-    """A reader may name the column as it was or as it will be."""
-    starts = [Place(plan.table, name) for name in dict.fromkeys((column, old))]
-    sure, unsure = web.downstream(starts), web.maybe_downstream(starts)
-    every = [*map(str, sure), *(f"perhaps {place}" for place in unsure)]
-    if not every:
-        return
-    told = ", ".join(every[:MANY])
-    more = f" and {len(every) - MANY} more" if len(every) > MANY else ""
-    yield Finding(
-        "F705",
-        Severity.INFO,
-        f"[{plan.table}] the change of '{column}' reaches {told}{more}.",
-        None,
-        (column,),
+    blocked = plan.status is Status.BLOCKED
+    changes = tuple(
+        replace(item, reaches=_reaches(web, plan.table, item.change))
+        if item.accepted or blocked
+        else item
+        for item in plan.changes
     )
+    told = dict.fromkeys(_told(plan.table, item) for item in changes if item.reaches)
+    return replace(plan, changes=changes, findings=(*plan.findings, *told))
+
+
+def _reaches(web: Web, table: TableName, change: Change) -> tuple[Reached, ...]:
+    """A reader may name the column as it was or as it will be."""
+    match change:
+        case ModifyColumn(path, old_path):
+            starts = dict.fromkeys((path, old_path))
+        case DropColumn(path) | AddColumn(path):
+            starts = {path: None}
+        case _:
+            return ()
+    return tuple(
+        Reached(str(hop.place.table), hop.place.path, tuple(map(str, hop.sources)), hop.perhaps)
+        for hop in web.reach([Place(table, path[0], path[1:]) for path in starts])
+    )
+
+
+def _told(table: TableName, item: Classified) -> Finding:
+    change = item.change
+    assert isinstance(change, ModifyColumn | DropColumn | AddColumn)
+    words = reach_words(str(table), path_text(change.path), item.reaches)
+    return Finding(REACHES, Severity.INFO, words, None, change.path)

@@ -71,6 +71,13 @@ def _live(engine: Engine, schema: str) -> tuple[dict[TableName, Formats], dict[T
     return dict(live), others
 
 
+def undeclared(engine: Engine, schema: str, declared: Sequence[TableName]) -> tuple[TableName, ...]:
+    """The live tables of a schema that no manifest and no model knows; copies of Instar's own are not."""
+    known = {_folded(name) for name in declared}
+    live = {name for _, backend in _each(engine) for name in backend.list_tables(schema)}
+    return tuple(sorted(n for n in live if _folded(n) not in known and not is_own(n.name)))
+
+
 def _each(engine: Engine) -> Iterator[tuple[str, Backend]]:
     """Every backend once, under the first of its formats."""
     seen: set[int] = set()

@@ -83,6 +83,8 @@ class Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
+    """The copy that was put back, and what separated it from the table."""
+
     copy: OldCopy
     since: Since
     report: TableReport

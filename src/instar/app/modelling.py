@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
 from instar.app.between import declare_views
 from instar.app.events import Listener
-from instar.app.impact import going, reached, readers_of
+from instar.app.impact import readers_of, with_reach
 from instar.app.lineage import Web
 from instar.app.planning import completed, interrupted, with_readers
 from instar.app.stopping import absent_parents, broken_parents, other_kind, uncompiled
@@ -29,7 +29,7 @@ from instar.core.planner import draft
 from instar.core.policy import Policy
 from instar.core.refresh import Refresh, evolved
 from instar.core.schema import Table, TableName, Wanted
-from instar.core.types import Column
+from instar.core.types import Column, path_text
 from instar.errors import ProjectError
 from instar.run.building import ADOPTS, Builder
 from instar.run.inferring import CannotInfer, Inferrer
@@ -75,11 +75,11 @@ class Modelling:
 
     @property
     def wide_web(self) -> Web:
-        """The same over columns that go too."""
+        """The same over columns and fields that go too."""
         if self._wide_web is None:
             plans = (*self.plans.values(), *self.manifests.values())
-            gone = going(self.shapes, plans)
-            self._wide_web = Web(self.models, self.shapes, self.dialect, gone)
+            live = {p.table: p.live.columns for p in plans if p.live is not None}
+            self._wide_web = Web(self.models, self.shapes, self.dialect, live)
         return self._wide_web
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ def plan_models(work: Modelling) -> tuple[TablePlan, ...]:
             _analyse(work, work.models.models[name], live, inferrer)
     finally:
         inferrer.close()
-    found = {n: _impact(work, p) for n, p in work.plans.items() if n in work.chosen}
+    found = {n: with_impact(work, p) for n, p in work.plans.items() if n in work.chosen}
     work.plans |= found
     return tuple(found[n] for n in work.models.order if n in found)
 
@@ -166,7 +166,7 @@ def _analyse(
         inferred = _inferred(work, model, inferrer)
     except CannotInfer as error:
         work.broken.add(model.name)
-        why = uncompiled(work.models, work.plans, work.manifests, model, error)
+        why = uncompiled(work.models, work.plans, work.manifests, model, error, work.dialect)
         work.plans[model.name] = _stopped(work, model, there, why)
         return
     if model.table in work.open_runs and model.name in work.chosen:
@@ -409,35 +409,30 @@ def _stopped(
     )
 
 
-def _impact(work: Modelling, plan: TablePlan) -> TablePlan:
-    """Who else sees the change: readers of what goes, and the columns that it reaches."""
-    return replace(plan, findings=(*plan.findings, *impact_findings(work, plan)))
-
-
-def impact_findings(work: Modelling, plan: TablePlan) -> tuple[Finding, ...]:
-    """For a model or a manifest alike."""
+def with_impact(work: Modelling, plan: TablePlan) -> TablePlan:
+    """Who else sees the change of a model or a manifest: readers of what goes, the columns it reaches."""
     if not plan.changes or plan.live is None:
-        return ()
+        return plan
     found: list[Finding] = []
     for item in plan.changes:
-        if isinstance(item.change, DropColumn) and len(item.change.path) == 1:
+        if isinstance(item.change, DropColumn):
             found += _readers(work, plan, item)
-    return (*found, *dict.fromkeys(reached(work.wide_web, plan)))
+    return with_reach(work.wide_web, replace(plan, findings=(*plan.findings, *found)))
 
 
 def _readers(work: Modelling, plan: TablePlan, item: Classified) -> list[Finding]:
     assert isinstance(item.change, DropColumn)
-    column = item.change.path[0]
-    names = readers_of(work.models, work.wide_web, plan, column)
+    path = item.change.path
+    names = readers_of(work.models, work.wide_web, plan, path)
     if not names:
         return []
     return [
         Finding(
             "F704",
             Severity.WARNING,
-            f"[{plan.table}] '{column}' is read by {', '.join(names)}.",
+            f"[{plan.table}] '{path_text(path)}' is read by {', '.join(names)}.",
             "They break or lose it when the column goes.",
-            (column,),
+            path,
         )
     ]
 

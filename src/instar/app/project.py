@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
+from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
 from instar.app.events import Listener, Silent
-from instar.app.importing import Imported, imported
-from instar.app.lineage import Place, Web, named
+from instar.app.importing import Imported, imported, undeclared
+from instar.app.lineage import Web, named
 from instar.app.modelling import (
     Modelling,
     claim_tables,
-    impact_findings,
     plan_models,
     remember_views,
+    with_impact,
 )
 from instar.app.naming import check_names
 from instar.app.naming import named as named_like
@@ -26,6 +27,7 @@ from instar.app.opening import World, open_state, open_world
 from instar.app.placing import placed
 from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
+from instar.app.tracing import Place
 from instar.apply import Question, TableReport, apply_plan, questions, resume
 from instar.backends.base import NotATable
 from instar.core.document import fingerprint
@@ -48,12 +50,17 @@ Confirm = Callable[[Sequence[Question]], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyReport:
-    """What apply did. `blocks`: the corrected column block of each tracked table whose yml differs."""
+class ProjectPlan(Plan):
+    """A plan that knows its project and session: `project.plan("prod").apply(confirm=…)`."""
 
-    tables: tuple[TableReport, ...]
-    blocks: tuple[tuple[TableName, str], ...] = ()
-    written: tuple[Path, ...] = ()
+    project: Project = field(kw_only=True, compare=False, repr=False)
+    spark: Any = field(default=None, kw_only=True, compare=False, repr=False)
+
+    def apply(
+        self, confirm: Confirm | None = None, *, write_manifests: bool = False
+    ) -> ApplyReport:
+        """Carry it out. `confirm` is asked once, with every question that the plan has."""
+        return self.project.apply(self, confirm, write_manifests=write_manifests, spark=self.spark)
 
 
 class Project:
@@ -77,6 +84,7 @@ class Project:
         return cls(load_project(Path(root)), listener, alone=alone)
 
     def environment(self, env: str | None = None) -> Environment:
+        """An environment of instar.yml; the default one when none is named."""
         return self.config.environment(env)
 
     def wanted(
@@ -93,10 +101,11 @@ class Project:
         return tuple(w for w in everything if named_like(w.table.name, tables))
 
     def validate(self, env: str | None = None) -> tuple[Finding, ...]:
-        """Read every file and normalize every table for its engine, touching nothing."""
-        chosen = self.environment(env)
-        self.models(env)
-        return doctoring.validated(load_manifests(self.config, chosen), chosen, self.config.root)
+        """Read every file and normalize every table for its engine, touching nothing.
+
+        Everything that is wrong with a file is a finding with an E code.
+        """
+        return doctoring.validated(self.config, self.environment(env))
 
     def plan(
         self,
@@ -104,15 +113,30 @@ class Project:
         policy: Policy = Policy(),
         tables: Sequence[str] = (),
         spark: Any = None,
-    ) -> Plan:
+    ) -> ProjectPlan:
         """What would happen. Reads only."""
+        models, wanted = self._asked(env, tables)
+        with self._world(env, spark, reading=True) as world:
+            found = self._planned(world, policy, models, wanted, tables)
+        return ProjectPlan(found.env, policy, found.tables, project=self, spark=spark)
+
+    def _asked(self, env: str | None, tables: Sequence[str]) -> tuple[Models, tuple[Wanted, ...]]:
+        """Files are read before an engine is opened."""
         models = self.models(env)
-        wanted = self.wanted(env, tables, tuple(m.table for m in models.models.values()))
+        return models, self.wanted(env, tables, tuple(m.table for m in models.models.values()))
+
+    def _planned(
+        self,
+        world: World,
+        policy: Policy,
+        models: Models,
+        wanted: Sequence[Wanted],
+        tables: Sequence[str],
+    ) -> Plan:
         chosen = frozenset(
             n for n, m in models.models.items() if not tables or named_like(m.table, tables)
         )
-        with self._world(env, spark, reading=True) as world:
-            return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
+        return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads."""
@@ -181,7 +205,7 @@ class Project:
             adopts=policy.allow_full_refresh if adopts is None else adopts,
         )
         plans = plan_models(work)
-        told = tuple(replace(p, findings=(*p.findings, *impact_findings(work, p))) for p in found)
+        told = tuple(with_impact(work, p) for p in found)
         return Plan(env.name, policy, placed((*told, *plans), root, models.models)), work
 
     def lineage(
@@ -226,7 +250,10 @@ class Project:
         write_manifests: bool = False,
         spark: Any = None,
     ) -> ApplyReport:
-        """Carry out a plan. Nothing is touched while any of its tables is blocked."""
+        """Carry out a plan that was kept as a value; `plan.apply` does the same for one just made.
+
+        Nothing is touched while any of its tables is blocked.
+        """
         _refuse_blocked(plan)
         asked = questions(plan)
         if asked and not (confirm is not None and confirm(asked)):
@@ -366,9 +393,17 @@ class Project:
         with open_state(self.config, reading=True) as store:
             return store.kept(self.environment(env).name)
 
-    def drift(self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None) -> Plan:
-        """Where the live tables have left their manifests, whatever the policy would do about it."""
-        return self.plan(env, Policy(), tables, spark)
+    def drift(self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None) -> Drift:
+        """Where the live tables have left their manifests, whatever the policy would do about it.
+
+        Unless tables are named, also the live ones that no file knows.
+        """
+        models, wanted = self._asked(env, tables)
+        known = [*(w.table.name for w in wanted), *(m.table for m in models.models.values())]
+        with self._world(env, spark, reading=True) as world:
+            found = self._planned(world, Policy(), models, wanted, tables)
+            loose = () if tables else undeclared(world.engine, world.env.schema, known)
+        return Drift(found.env, found.policy, found.tables, loose)
 
     def diff(self, left: str, right: str, spark: Any = None) -> comparing.Comparison:
         """Two sides: an environment, `env@version`, or a manifest file."""
@@ -398,6 +433,7 @@ class Project:
             return imported(world.engine, world.env.schema, declared, patterns, folder)
 
     def history(self, env: str | None = None, table: str | None = None) -> tuple[Event, ...]:
+        """What was applied and built, the newest first."""
         with open_state(self.config, reading=True) as store:
             name = self.environment(env).name
             builds = built_events(store.models.results(name))
@@ -414,10 +450,12 @@ class Project:
         return (*manifests, *(m.table for m in self.models(env).models.values()))
 
     def versions(self, env: str, table: TableName) -> tuple[Table, ...]:
+        """The schemas that were recorded of a table, the oldest first."""
         with open_state(self.config, reading=True) as store:
             return tuple(v.table for v in store.versions(env, table))
 
     def doctor(self, env: str | None = None) -> tuple[doctoring.Diagnosis, ...]:
+        """Is everything there that the project needs?"""
         return doctoring.examined(self, env)
 
     @contextmanager

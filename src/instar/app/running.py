@@ -318,6 +318,7 @@ def built_events(results: Sequence[ModelResult]) -> tuple[Event, ...]:
             r.error and r.error.partition("\n")[0],
             "instar run",
             r.run,
+            r.rows,
         )
         for r in results
     )

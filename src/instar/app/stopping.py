@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from instar.app.impact import upstream_changes
 from instar.core.findings import Finding, Severity
 from instar.core.plan import TablePlan
 from instar.core.schema import TableName
+from instar.dialects import reading
+from instar.errors import Location
 from instar.run.inferring import CannotInfer
 from instar.sources.models import Model, Models
 
@@ -48,12 +51,15 @@ def uncompiled(
     manifests: Mapping[TableName, TablePlan],
     model: Model,
     error: CannotInfer,
+    dialect: str,
 ) -> Finding:
     """Why a query no longer compiles: the change upstream that took away what it names."""
     where = None
     if error.line is not None and model.file is not None:
         first = model.file.text[: model.offset].count("\n")
         where = model.file.location(first + error.line)
+    elif error.column is not None and model.file is not None and not model.python:
+        where = _named_at(model, error.column, dialect)
     causes = list(upstream_changes(models, plans, manifests, model, error))
     because = f" Because {'; '.join(causes)}." if causes else ""
     return Finding(
@@ -64,3 +70,20 @@ def uncompiled(
         (error.column,) if error.column else (),
         where=where or model.locate(None),
     )
+
+
+def _named_at(model: Model, name: str, dialect: str) -> Location | None:
+    """Where a query names what an engine misses without saying where: a field first, then any name."""
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tokens = sqlglot.tokenize(model.body, read=reading(dialect))
+    except SqlglotError:
+        return None
+    found = [
+        (before.text not in (".", "["), token.start)
+        for before, token in pairwise(tokens)
+        if token.text.casefold() == name.casefold()
+    ]
+    return model.locate(min(found)[1]) if found else None

@@ -10,6 +10,8 @@ from instar.errors import InstarError
 
 
 class Result(Enum):
+    """What became of a table."""
+
     APPLIED = "applied"
     NOTHING = "nothing to do"
     FAILED = "failed"

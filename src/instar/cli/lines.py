@@ -68,13 +68,19 @@ _SHOWN = 5
 
 
 def witness_table(
-    witnesses: Sequence[dict[str, str | None]], count: int | None, indent: str
+    witnesses: Sequence[dict[str, str | None]],
+    count: int | None,
+    indent: str,
+    *,
+    every_row: bool = False,
 ) -> list[Line]:
-    """The first offending rows, and how many more there are."""
+    """The first offending rows (or all that are known, with whole values), and how many more there are."""
     if not witnesses:
         return []
     names = list(dict.fromkeys(name for row in witnesses for name in row))
-    rows = [[_cell(row.get(n)) for n in names] for row in witnesses[:_SHOWN]]
+    limit = None if every_row else _CELL
+    rows = [[_cell(row.get(n), limit) for n in names] for row in witnesses]
+    rows = rows if every_row else rows[:_SHOWN]
     heads = [clean(n) for n in names]
     widths = [max(width(r[i]) for r in [heads, *rows]) for i in range(len(names))]
 
@@ -90,5 +96,6 @@ def witness_table(
     return lines
 
 
-def _cell(value: str | None) -> str:
-    return "NULL" if value is None else shorten(clean(value), _CELL)
+def _cell(value: str | None, limit: int | None) -> str:
+    text = "NULL" if value is None else clean(value)
+    return text if limit is None else shorten(text, limit)

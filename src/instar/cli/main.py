@@ -97,6 +97,11 @@ def _failed(error: InstarError) -> int:
         shown.document(document)
     if shown.log_format is screen.LogFormat.TEXT:
         shown.problem(render(error_lines(error), shown.err))
+        if others := len(getattr(error, "others", ())):
+            words = f"{others:,} more {'mistake' if others == 1 else 'mistakes'}"
+            shown.problem(shown.err("dim", f"  {words}: `instar validate` lists them all."))
+        if "instar explain" not in (error.hint or ""):
+            shown.problem(shown.err("dim", f"  more: `instar explain {error.code}`"))
     _traceback(error)
     return error.exit_code
 

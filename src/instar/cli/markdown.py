@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 
 from instar.cli.lines import clean, render, shorten
-from instar.cli.numbers import cost_text
+from instar.cli.mermaid import MOST_EDGES, flowchart
+from instar.cli.numbers import cost_text, plural
 from instar.cli.screen import PLAIN
 from instar.cli.text import outcome, summary_line
 from instar.cli.tree import change_lines
@@ -61,12 +62,27 @@ def _table(table: TablePlan) -> list[str]:
         lines += _fence(render(changes, PLAIN), "diff")
     for finding in table.findings:
         lines += _finding(finding)
+    lines += _reach(table)
     if table.steps:
         lines += ["<details><summary>Steps</summary>", ""]
         for number, step in enumerate(table.steps, start=1):
             lines += _step(number, step)
         lines += ["</details>", ""]
     return lines
+
+
+def _reach(table: TablePlan) -> list[str]:
+    """A chart of the columns that the changes of a table reach."""
+    reached = [r for item in table.changes for r in item.reaches]
+    edges = dict.fromkeys((a, str(r), not r.perhaps) for r in reached for a in r.sources)
+    if not edges:
+        return []
+    if len(edges) > MOST_EDGES:
+        name = _code(str(table.table))
+        return [f"_Too much to draw: `instar lineage {name} --format mermaid` has the chart._", ""]
+    count = len({str(r) for r in reached})
+    head = f"<details><summary>Reaches {plural(count, 'column')}</summary>"
+    return [head, "", *_fence(clean_sql(flowchart(edges)), "mermaid"), "</details>", ""]
 
 
 def _step(number: int, step: Step) -> list[str]:

@@ -152,7 +152,7 @@ Verbose = Annotated[
         "-v",
         count=True,
         rich_help_panel=OUTPUT_PANEL,
-        help="Show the SQL, and tables that stay as they are.",
+        help="Show the SQL, and tables that stay as they are; -vv: every row that a finding names.",
     ),
 ]
 LogFormatOption = Annotated[

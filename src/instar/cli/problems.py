@@ -20,14 +20,14 @@ def error_lines(error: InstarError) -> list[Line]:
     return [head, *rest, *_place(error.where, ""), *_help(error.hint, "")]
 
 
-def finding_lines(finding: Finding, indent: str = "") -> list[Line]:
+def finding_lines(finding: Finding, indent: str = "", *, every_row: bool = False) -> list[Line]:
     style = _STYLES[finding.severity]
     label = f"{finding.severity.value}[{finding.code}]"
     rows = [dict(w) for w in finding.witnesses]
     return [
         [("", indent), (style, label), ("", ": "), *_message(finding.message)],
         *_place(finding.where, indent),
-        *witness_table(rows, finding.count, indent + "    "),
+        *witness_table(rows, finding.count, indent + "    ", every_row=every_row),
         *_help(finding.hint, indent),
     ]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from typer.main import get_command
 
+from instar.cli.apipage import api_page
 from instar.cli.help import load, param_panels
 from instar.cli.index import COMMANDS, EXIT_CODES, GROUPS
 from instar.codes import CODES
@@ -35,7 +36,11 @@ _FAMILIES = {
 
 def pages() -> dict[str, str]:
     """File name to text."""
-    return {"cli.md": cli_page(), "codes.md": codes_page()}
+    return {
+        "api.md": f"{_WRITTEN}\n\n{api_page()}",
+        "cli.md": cli_page(),
+        "codes.md": codes_page(),
+    }
 
 
 def cli_page() -> str:

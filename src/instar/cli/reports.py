@@ -16,9 +16,9 @@ from instar.core.document import VERSION, change_document, fingerprint
 from instar.core.plan import Plan
 
 if TYPE_CHECKING:
+    from instar.app.answers import ApplyReport
     from instar.app.comparing import Comparison
     from instar.app.doctoring import Diagnosis
-    from instar.app.project import ApplyReport
     from instar.apply import TableReport
     from instar.state import Event, Kept
 
@@ -169,6 +169,7 @@ def event_document(event: Event, kept: Sequence[Kept] = ()) -> dict[str, Any]:
         "steps": event.steps,
         "applied": event.applied,
         "seconds": event.seconds,
+        "rows": event.rows,
         "error": event.error,
         "command": event.command,
         "run": event.run,

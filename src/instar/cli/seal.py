@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from instar import __version__
 from instar.core.document import VERSION, plan_document, policy_document
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
-from instar.errors import Location, UsageError
+from instar.errors import Location, PlanMoved, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,9 @@ def write_seal(path: Path, plan: Plan, project: str, tables: tuple[str, ...]) ->
         "tables": list(tables),
         "policy": policy_document(plan.policy),
     }
-    text = json.dumps({**plan_document(plan), "sealed": seal}, indent=2)
+    document = {**plan_document(plan), "sealed": seal}
+    document = {**document, "sealed": {**seal, "hash": _hash(document)}}
+    text = json.dumps(document, indent=2)
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
@@ -45,7 +48,7 @@ def write_seal(path: Path, plan: Plan, project: str, tables: tuple[str, ...]) ->
 
 
 def read_seal(path: Path) -> Seal:
-    """The seal of a plan file; anything else is an error that names the file."""
+    """The seal of a plan file; one that was changed, or anything else, is an error that names the file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -57,12 +60,30 @@ def read_seal(path: Path) -> Seal:
     return _seal(path, document)
 
 
+def _hash(document: dict[str, Any]) -> str:
+    """Of everything that the document says, in whatever layout."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_whole(path: Path, document: dict[str, Any]) -> None:
+    seal = dict(document["sealed"])
+    if seal.pop("hash") != _hash({**document, "sealed": seal}):
+        raise PlanMoved(
+            "E414",
+            "the sealed plan was changed after it was sealed; nothing was touched",
+            hint="Change the manifests or the policy, and seal a new plan with `instar plan --out FILE`.",
+            where=Location(str(path)),
+        )
+
+
 def _seal(path: Path, document: Any) -> Seal:
     try:
         seal = document["sealed"]
         policy = seal["policy"]
         if document["version"] != VERSION:
             raise _unsealed(path)
+        _check_whole(path, document)
         return Seal(
             seal["project"],
             document["env"],

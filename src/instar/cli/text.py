@@ -12,9 +12,12 @@ from instar.cli.problems import finding_lines
 from instar.cli.screen import Paint
 from instar.cli.tree import change_lines
 from instar.core.document import rung, summary, verb
-from instar.core.findings import Severity
+from instar.core.findings import Finding, Severity
 from instar.core.plan import Cost, Plan, Rung, Status, Step, TablePlan
 from instar.core.policy import ColumnConflict, Policy
+from instar.core.reach import REACHES, reach_words
+from instar.core.schema import TableName
+from instar.core.types import path_text
 
 _HEADS = {
     "create": ("+", "bold green"),
@@ -33,6 +36,8 @@ _BY_RUNG = {
     Rung.NEVER: "cannot be changed so",
 }
 _SUMMARY = ("create", "change", "rewrite")
+_NAMED = 12
+"""More reached columns than this are counted, not named; `-v` names them all."""
 
 
 def plan_text(
@@ -61,24 +66,35 @@ def plan_text(
 def table_lines(table: TablePlan, *, verbose: int = 0) -> list[Line]:
     lines: list[Line] = [_head(table)]
     lines += change_lines(table.changes, table.live, table.target)
-    told: str | None = None
+    why: str | None = None
     for number, step in enumerate(table.steps, start=1):
-        again = step.why_not_cheaper == told
+        again = step.why_not_cheaper == why
         lines += _step_lines(
             number, replace(step, why_not_cheaper=None) if again else step, verbose
         )
-        told = step.why_not_cheaper or told
+        why = step.why_not_cheaper or why
     said = {note for step in table.steps for note in step.irreversible}
     for finding in table.findings:
         repeated = finding.code == "F502" and any(note in finding.message for note in said)
         if not repeated:
-            lines += finding_lines(finding, "  ")
+            told = finding if verbose else _shortened(table, finding)
+            lines += finding_lines(told, "  ", every_row=verbose > 1)
     if table.normalized_columns:
         lines.append(
             [("dim", "  note: change-tracked, so the live column order stays; apply prints")]
         )
         lines.append([("dim", "        the corrected column block, --write-manifests saves it")])
     return lines
+
+
+def _shortened(table: TablePlan, finding: Finding) -> Finding:
+    """What a change reaches, cut after the first columns."""
+    if finding.code != REACHES:
+        return finding
+    same = (c for c in table.changes if getattr(c.change, "path", None) == finding.path)
+    reached = next((c.reaches for c in same if c.reaches), ())
+    words = reach_words(str(table.table), path_text(finding.path), reached, _NAMED)
+    return replace(finding, message=words)
 
 
 def _head(table: TablePlan) -> Line:
@@ -195,7 +211,7 @@ def apply_command(env: str, policy: Policy, tables: Sequence[str] = ()) -> str:
     return shlex.join([*words, *(flag for flag, on in flags.items() if on)])
 
 
-def drift_text(plan: Plan, paint: Paint) -> str:
+def drift_text(plan: Plan, paint: Paint, undeclared: Sequence[TableName] = ()) -> str:
     """Where live tables and manifests differ; read from live to declared."""
     apart = [t for t in plan.tables if t.changes]
     lines: list[Line] = []
@@ -214,6 +230,12 @@ def drift_text(plan: Plan, paint: Paint) -> str:
     same = len(plan.tables) - len(apart)
     end = f"Drift: {plural(len(apart), 'table')} apart, {same:,} as declared."
     lines.append([("bold", end if apart else f"No drift: {plural(same, 'table')} as declared.")])
+    if undeclared:
+        names = ", ".join(map(str, undeclared[:_NAMED]))
+        more = f" and {len(undeclared) - _NAMED:,} more" if len(undeclared) > _NAMED else ""
+        told = f"{plural(len(undeclared), 'live table')} that no file declares: {names}{more}"
+        env = shlex.quote(plan.env)
+        lines.append([("cyan", "info: "), ("", f"{told} (`instar import --env {env}`)")])
     if apart:
         lines.append([("dim", f"Next: instar plan --env {shlex.quote(plan.env)}")])
     return render(lines, paint)

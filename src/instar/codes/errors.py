@@ -375,6 +375,12 @@ ERRORS: dict[str, CodeDoc] = {
         "`explain` was given a code that Instar does not have.",
         "`instar explain --all` lists every code.",
     ),
+    "E414": CodeDoc(
+        "The sealed plan was changed",
+        "The file does not say what was sealed: somebody has edited it. `apply FILE` plans again and would"
+        " not run the edited statements, so that what was reviewed and what runs would differ.",
+        "Seal a new plan with `instar plan --out FILE`.",
+    ),
     "E440": CodeDoc(
         "There is nothing to put back",
         "The table has no old copy any more: `instar cleanup` dropped it, no rewrite made one, or the"

@@ -28,6 +28,7 @@ from instar.core.changes import (
 )
 from instar.core.matching import Fold
 from instar.core.promotions import Verdict, promotion
+from instar.core.reach import Reached
 from instar.core.schema import Hint, Wanted
 
 
@@ -40,13 +41,14 @@ class Safety(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Classified:
-    """A change with its safety, and whether this run carries it out; `kept` says why where it does not."""
+    """A change with its safety, whether this run carries it out (`kept`: why not), and whom it reaches."""
 
     change: Change
     safety: Safety
     reason: str
     accepted: bool = True
     kept: str = "not declared; stays"
+    reaches: tuple[Reached, ...] = ()
 
 
 _ORDER = list(Safety)

@@ -153,6 +153,15 @@ def _classified(item: Classified) -> Document:
         "safety": item.safety.value,
         "reason": item.reason,
         "accepted": item.accepted,
+        "reaches": [
+            {
+                "table": r.table,
+                "column": r.column,
+                "from": list(r.sources),
+                "perhaps": r.perhaps,
+            }
+            for r in item.reaches
+        ],
     }
 
 

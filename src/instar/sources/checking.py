@@ -25,7 +25,7 @@ _EXPRESSIONS = ("default", "_default", "_using")
 
 
 def check_manifest(file: SourceFile, dialect: str) -> RawManifest:
-    """The manifest as plain data; a `ProjectError` names the place of the first thing that is wrong."""
+    """The manifest as plain data; a `ProjectError` names the place of everything that is wrong."""
     return _Manifest(file, dialect).read(file.tree())
 
 
@@ -35,11 +35,11 @@ class _Manifest(Reader):
         self.dialect = dialect
         self.declared: dict[str, str] = {}
         self.renamed: dict[str, str] = {}
+        self.nameless = False
 
     def read(self, tree: Node) -> RawManifest:
         top = self.object(tree, MANIFEST_KEYS, self.file.name)
-        table = self.table(top)
-        node = top.nodes["table"]
+        table = self.problems.tried(self.table, top) if "table" in top.values else None
         entries = self.columns(top)
         self.renames([(read, (raw["name"],)) for raw, read in entries])
         said: Attributes = {
@@ -49,10 +49,15 @@ class _Manifest(Reader):
         }
         for key in ("primary_key", "cluster_by", "partition_by"):
             if key in top.values:
-                said[key] = [self.column(name, key, top) for name in top.values[key]]
+                said[key] = [
+                    self.problems.tried(self.column, name, key, top) for name in top.values[key]
+                ]
         if "constraints" in top.values:
             said["constraints"] = self.constraints(top.values["constraints"])
         self.key_columns(said.get("primary_key", ()), entries)
+        self.problems.end()
+        assert table is not None
+        node = top.nodes["table"]
         return RawManifest(
             table=[*table],
             place=[node.line, node.column],
@@ -75,22 +80,26 @@ class _Manifest(Reader):
         return (None, path[0]) if len(path) == 1 else (path[0], path[1])
 
     def columns(self, top: Read) -> list[tuple[RawColumn, Read]]:
-        sequence = top.values["columns"]
-        if not sequence.items:
-            raise self.file.error("E106", "'columns' names none", top.place("columns"))
-        reads = [self.object(item, COLUMN_KEYS, "column") for item in sequence.items]
+        items = top.values["columns"].items if "columns" in top.values else []
+        if "columns" in top.values and not items:
+            self.problems.add(self.file.error("E106", "'columns' names none", top.place("columns")))
+        found = [self.problems.tried(self.object, item, COLUMN_KEYS, "column") for item in items]
+        reads = [read for read in found if read is not None and "name" in read.values]
+        self.nameless = len(reads) < len(items) or not items
         for read in reads:
-            name = read.values["name"]
-            if name.casefold() in self.declared:
-                raise self.file.error(
-                    "E131",
-                    f"the column '{name}' stands twice (as '{self.declared[name.casefold()]}')",
-                    read.place("name"),
-                )
-            self.declared[name.casefold()] = name
-            if "renamed_from" in read.values:
-                self.renamed[read.values["renamed_from"].casefold()] = name
-        return [(self.column_entry(read), read) for read in reads]
+            self.declare(read)
+        typed = [read for read in reads if "type" in read.values]
+        entries = [(self.problems.tried(self.column_entry, read), read) for read in typed]
+        return [(raw, read) for raw, read in entries if raw is not None]
+
+    def declare(self, read: Read) -> None:
+        name = read.values["name"]
+        if name.casefold() in self.declared:
+            told = f"the column '{name}' stands twice (as '{self.declared[name.casefold()]}')"
+            self.problems.add(self.file.error("E131", told, read.place("name")))
+        self.declared[name.casefold()] = name
+        if "renamed_from" in read.values:
+            self.renamed[read.values["renamed_from"].casefold()] = name
 
     def column_entry(self, read: Read) -> RawColumn:
         name, type_text = read.values["name"], read.values["type"]
@@ -106,16 +115,19 @@ class _Manifest(Reader):
         said = {key: read.values[key] for key in FIELD_KEYS if key in read.values}
         for key in _EXPRESSIONS:
             if key in said:
-                lone = self.expression(said[key], key, what, read.place(key))
-                if lone is not None and key != "_using" and not self.fills(key, lone):
-                    message = f"{what}: '{key}' is {lone}, which SQL takes for a column"
-                    hint = f"A text needs quotes of its own: {key}: \"'{lone}'\"."
-                    raise self.file.error("E122", message, read.place(key), hint)
+                self.problems.tried(self.filling, said[key], key, what, read.place(key))
         return said
+
+    def filling(self, text: str, key: str, what: str, node: Node) -> None:
+        lone = self.expression(text, key, what, node)
+        if lone is not None and key != "_using" and not self.fills(key, lone):
+            message = f"{what}: '{key}' is {lone}, which SQL takes for a column"
+            hint = f"A text needs quotes of its own: {key}: \"'{lone}'\"."
+            raise self.file.error("E122", message, node, hint)
 
     def fills(self, key: str, name: str) -> bool:
         """Another column may fill existing rows; a lasting default cannot name one."""
-        return key == "_default" and name.casefold() in self.declared
+        return key == "_default" and (self.nameless or name.casefold() in self.declared)
 
     def type(self, node: Node, text: str, name: str) -> Type:
         try:
@@ -142,13 +154,17 @@ class _Manifest(Reader):
     def fields(self, column: Column, mapping: MappingNode) -> list[tuple[list[str], Attributes]]:
         found: dict[Path, tuple[Attributes, Read]] = {}
         for name, (key, node) in self.named("fields", mapping).items():
-            path = self.field_path(column, name, key)
+            path = self.problems.tried(self.field_path, column, name, key)
+            if path is None:
+                continue
             if path in found:
-                raise self.doubled(key, "'fields'")
-            read = self.object(node, FIELD_KEYS, f"field '{name}'")
+                self.problems.add(self.doubled(key, "'fields'"))
+            read = self.problems.tried(self.object, node, FIELD_KEYS, f"field '{name}'")
+            if read is None:
+                continue
             if "renamed_from" in read.values and not is_field(column, path):
                 message = f"field '{name}' has no name of its own that could have changed"
-                raise self.file.error("E132", message, read.place("renamed_from"))
+                self.problems.add(self.file.error("E132", message, read.place("renamed_from")))
             found[path] = (self.said(read, f"field '{name}'"), read)
         self.renames([(read, path) for path, (_, read) in found.items()])
         return [([*path], said) for path, (said, _) in found.items()]
@@ -181,24 +197,26 @@ class _Manifest(Reader):
             new, node = path[-1], read.place("renamed_from")
             if old == new:
                 message = f"'{new}' cannot be renamed from itself"
-                raise self.file.error("E132", message, node, "Remove 'renamed_from'.")
+                self.problems.add(self.file.error("E132", message, node, "Remove 'renamed_from'."))
+                continue
             source = (*path[:-1], old.casefold())
             if source in taken:
                 message = f"'{new}' and '{taken[source]}' cannot both be renamed from '{old}'"
                 hint = "Keep one; the other may take the value with `_using`."
-                raise self.file.error("E132", message, node, hint)
+                self.problems.add(self.file.error("E132", message, node, hint))
+                continue
             taken[source], places[(*path[:-1], new.casefold())] = new, node
         for parent in {source[:-1] for source in taken}:
             sources = {new.casefold(): s[-1] for s, new in taken.items() if s[:-1] == parent}
             if round_ := ring(sources):
                 at = places[(*parent, round_[0])]
-                raise self.file.error("E132", ring_words(round_), at, RING_HINT)
+                self.problems.add(self.file.error("E132", ring_words(round_), at, RING_HINT))
 
     def column(self, name: str, key: str, top: Read) -> str:
         """The column that a key names, in the spelling of its declaration."""
         found = self.declared.get(name.casefold())
-        if found is not None:
-            return found
+        if found is not None or self.nameless:
+            return found or name
         inner = name if key == "primary_key" else _source(name)
         path = split_path(inner)
         if key != "primary_key" and path and path[0].casefold() in self.declared:
@@ -215,21 +233,25 @@ class _Manifest(Reader):
         found: dict[str, list[Any]] = {}
         for name, (key, node) in self.named("constraints", mapping).items():
             what = f"constraint '{name}'"
-            read = self.object(node, CONSTRAINT_KEYS, what)
-            if len(read.values) != 1:
-                raise self.file.error("E112", f"{what} needs one of 'check' and 'unique'", key)
             if name.casefold() in found:
-                raise self.doubled(key, "'constraints'")
-            found[name.casefold()] = [name, *self.constraint(read, what)]
+                self.problems.add(self.doubled(key, "'constraints'"))
+            says = self.problems.tried(self.constraint, node, key, what)
+            found[name.casefold()] = [name, *(says or ())]
         return list(found.values())
 
-    def constraint(self, read: Read, what: str) -> tuple[str, Any]:
+    def constraint(self, node: Node, key: Scalar, what: str) -> tuple[str, Any]:
+        before = len(self.problems.found)
+        read = self.object(node, CONSTRAINT_KEYS, what)
+        if len(self.problems.found) > before:
+            return "", None
+        if len(read.values) != 1:
+            raise self.file.error("E112", f"{what} needs one of 'check' and 'unique'", key)
         if "check" in read.values:
             self.expression(read.values["check"], "check", what, read.place("check"))
             return "check", read.values["check"]
         names = [self.declared.get(n.casefold()) for n in read.values["unique"]]
         for name, given in zip(names, read.values["unique"], strict=True):
-            if name is None:
+            if name is None and not self.nameless:
                 raise self.no_column("unique", given, read.place("unique"))
         if not names:
             raise self.file.error("E106", f"{what}: 'unique' names no column", read.at)
@@ -242,7 +264,7 @@ class _Manifest(Reader):
             if raw["name"] in keys:
                 if read.values.get("nullable"):
                     message = f"'{raw['name']}' is in the primary key and cannot be nullable"
-                    raise self.file.error("E135", message, read.place("nullable"))
+                    self.problems.add(self.file.error("E135", message, read.place("nullable")))
                 raw["said"]["nullable"] = False
 
 

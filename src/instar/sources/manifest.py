@@ -14,6 +14,7 @@ from instar.dialects import DIALECTS
 from instar.errors import Location, ProjectError
 from instar.sources.cache import ManifestCache
 from instar.sources.checking import check_manifest
+from instar.sources.problems import Problems
 from instar.sources.project import Environment, ProjectConfig
 from instar.sources.raw import RawManifest, build
 from instar.sources.yamlfile import SourceFile, shown_path
@@ -24,27 +25,26 @@ SUFFIXES = frozenset({".yml", ".yaml"})
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """All that could be read, and one problem for each file that could not."""
+    """All that could be read, and everything that is wrong with the `broken` files."""
 
     wanted: tuple[Wanted, ...]
     problems: tuple[ProjectError, ...] = ()
+    broken: tuple[Path, ...] = ()
 
 
 def load_manifests(
     project: ProjectConfig, env: Environment | str | None = None
 ) -> tuple[Wanted, ...]:
-    """What the manifests want, by file name; the first problem is raised."""
+    """What the manifests want, by file name; the first problem is raised, with the others."""
     found = read_manifests(project, env)
-    if found.problems:
-        first, others = found.problems[0], len(found.problems) - 1
-        if others:
-            first.add_note(f"{others} more manifest(s) have problems.")
-        raise first
+    problems = Problems()
+    problems.found += found.problems
+    problems.end()
     return found.wanted
 
 
 def read_manifests(project: ProjectConfig, env: Environment | str | None = None) -> Manifests:
-    """What the manifests want, and every file's first problem."""
+    """What the manifests want, and every problem of every file."""
     chosen = env if isinstance(env, Environment) else project.environment(env)
     with _no_collection():
         return _read_all(project, chosen)
@@ -67,6 +67,7 @@ def _read_all(project: ProjectConfig, chosen: Environment) -> Manifests:
     cache = ManifestCache(project.root, dialect)
     wanted: list[Wanted] = []
     problems: list[ProjectError] = []
+    broken: list[Path] = []
     first: dict[TableName, Location] = {}
     for path in manifest_files(project.root):
         try:
@@ -75,9 +76,10 @@ def _read_all(project: ProjectConfig, chosen: Environment) -> Manifests:
             _only_one(item, raw, path, project.root, first)
             wanted.append(item)
         except ProjectError as problem:
-            problems.append(problem)
+            problems += problem.every
+            broken.append(path)
     cache.save()
-    return Manifests(tuple(wanted), tuple(problems))
+    return Manifests(tuple(wanted), tuple(problems), tuple(broken))
 
 
 def load_manifest(project: ProjectConfig, env: Environment | str | None, path: Path) -> Wanted:

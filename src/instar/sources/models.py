@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from instar.sources.models_front import Said, project_settings, read_front, spli
 from instar.sources.models_python import read_python
 from instar.sources.models_sql import BadQuery, Query, Read, parse_query
 from instar.sources.names import OWN_HINT, is_own, own_words
+from instar.sources.problems import Problems
 from instar.sources.project import Environment, ProjectConfig
 from instar.sources.reading import suggestion
 from instar.sources.rings import RING_HINT, ring, ring_words
@@ -173,15 +174,22 @@ def _hidden(part: str) -> bool:
 def load_models(
     project: ProjectConfig, env: Environment, declared: Iterable[TableName] = ()
 ) -> Models:
-    """Every model of the project for one environment, and what their queries mean."""
-    files = model_files(project.root)
-    settings = project_settings(project.root, project.models)
+    """Every model of the project for one environment, and what their queries mean.
+
+    A `ProjectError` has everything that is wrong.
+    """
+    problems = Problems()
+    settings = project_settings(project.root, project.models, problems)
     loader = _Loader(project, env, settings)
+    files = model_files(project.root)
     for path in files:
-        loader.add(path)
+        problems.tried(loader.add, path)
     loader.queries.save()
-    loader.check_entries()
-    return _Graph(loader.models, env, tuple(declared)).build()
+    loader.check_entries({path.stem for path in files}, problems)
+    lost = frozenset(path.stem.casefold() for path in files if path.stem not in loader.models)
+    found = _Graph(loader.models, env, tuple(declared), lost, problems).build()
+    problems.end()
+    return found
 
 
 class _Loader:
@@ -211,15 +219,12 @@ class _Loader:
         model = self._python(file, name) if path.suffix == ".py" else self._sql(file, name)
         self.models[name] = self._folded[name.casefold()] = model
 
-    def check_entries(self) -> None:
+    def check_entries(self, names: Collection[str], problems: Problems) -> None:
         for name, said in self.settings.items():
-            if name not in self.models:
-                raise ProjectError(
-                    "E162",
-                    f"instar.yml has settings for the model '{name}', which does not exist",
-                    hint=suggestion(name, self.models, "There are") if self.models else None,
-                    where=said.places["entry"],
-                )
+            if name not in names:
+                told = f"instar.yml has settings for the model '{name}', which does not exist"
+                hint = suggestion(name, self.models, "There are") if self.models else None
+                problems.add(ProjectError("E162", told, hint=hint, where=said.places["entry"]))
 
     def _sql(self, file: SourceFile, name: str) -> Model:
         front, begin = split(file)
@@ -402,21 +407,25 @@ class _Graph:
     """Gives every name in every query its meaning, and the models an order."""
 
     def __init__(
-        self, models: Mapping[str, Model], env: Environment, declared: tuple[TableName, ...]
+        self,
+        models: Mapping[str, Model],
+        env: Environment,
+        declared: tuple[TableName, ...],
+        lost: frozenset[str],
+        problems: Problems,
     ) -> None:
-        self.models, self.env = models, env
+        self.models, self.env, self.lost, self.problems = models, env, lost, problems
         self.by_table = {_folded(m.table): m for m in models.values()}
         self.manifests = {_folded(name): name for name in declared}
         self.outside: dict[tuple[str, str], TableName] = {}
 
     def build(self) -> Models:
-        for model in self.models.values():
-            self._no_collision(model)
-        targets = {
-            name: tuple((read, self._target(model, read)) for read in model.query.reads)
-            for name, model in self.models.items()
-        }
-        order = self._order(targets)
+        targets: dict[str, tuple[tuple[Read, Target], ...]] = {}
+        for name, model in self.models.items():
+            self.problems.tried(self._no_collision, model)
+            tried = [(r, self.problems.tried(self._target, model, r)) for r in model.query.reads]
+            targets[name] = tuple((read, target) for read, target in tried if target is not None)
+        order = self.problems.tried(self._order, targets) or ()
         return Models(MappingProxyType(dict(self.models)), MappingProxyType(targets), order)
 
     def _no_collision(self, model: Model) -> None:
@@ -438,7 +447,7 @@ class _Graph:
         if key in self.manifests:
             name = self.manifests[key]
             return Target(name, "manifest", name.name)
-        if read.by_ref:
+        if read.by_ref and read.name.casefold() not in self.lost:
             known = [*self.models, *(t.name for t in self.manifests.values())]
             raise ProjectError(
                 "E154",

@@ -15,6 +15,7 @@ from instar.sources.models_keys import (
     MODEL_KEYS,
 )
 from instar.sources.nodes import MappingNode, Node, Scalar
+from instar.sources.problems import Problems
 from instar.sources.reading import Read, Reader
 from instar.sources.yamlfast import parse_quickly
 from instar.sources.yamlfile import SourceFile, parse_fully
@@ -100,6 +101,7 @@ def read_settings(file: SourceFile, tree: Node, what: str) -> Said:
             said.places[f"incremental.{key}"] = _at(file, node)
     if "columns" in top.values:
         _columns(said, reader, top.values["columns"], file)
+    reader.problems.end()
     return said
 
 
@@ -109,7 +111,9 @@ def _columns(said: Said, reader: Reader, node: MappingNode, file: SourceFile) ->
         if isinstance(value, Scalar) and value.is_null:
             said.columns[name] = {}
             continue
-        inner = reader.object(value, COLUMN_KEYS, f"column '{name}'")
+        inner = reader.problems.tried(reader.object, value, COLUMN_KEYS, f"column '{name}'")
+        if inner is None:
+            continue
         said.columns[name] = dict(inner.values)
         for attribute, place in inner.nodes.items():
             said.places[f"columns.{name}.{attribute}"] = _at(file, place)
@@ -125,22 +129,26 @@ def _at(file: SourceFile, node: Node) -> Location:
     return file.location(node.line, node.column)
 
 
-def project_settings(root: FilePath, models: Mapping[str, Any]) -> dict[str, Said]:
+def project_settings(
+    root: FilePath, models: Mapping[str, Any], problems: Problems
+) -> dict[str, Said]:
     """The entries under `models:` of instar.yml, by model; the file is only looked at if there are any."""
     if not models:
         return {}
-    from instar.sources.project import PROJECT_FILE, _substitute
+    from instar.sources.project import PROJECT_FILE, substitute
 
     file = SourceFile.read(root / PROJECT_FILE, root)
     tree = file.tree()
-    _substitute(file, tree)
     assert isinstance(tree, MappingNode)
     node = next(value for key, value in tree.pairs if key.text == "models")
     reader = Reader(file)
+    reader.problems = problems
+    substitute(file, node, problems)
     found: dict[str, Said] = {}
     for name, (key, value) in reader.named("models", reader.mapping("models", node)).items():
         empty = isinstance(value, Scalar) and value.is_null
-        said = Said() if empty else read_settings(file, value, f"model '{name}'")
-        said.places["entry"] = _at(file, key)
-        found[name] = said
+        what = f"model '{name}'"
+        said = None if empty else problems.tried(read_settings, file, value, what)
+        found[name] = said or Said()
+        found[name].places["entry"] = _at(file, key)
     return found

@@ -20,6 +20,7 @@ from instar.sources.keys import (
     VERSION,
 )
 from instar.sources.nodes import MappingNode, Node, Scalar, SequenceNode
+from instar.sources.problems import Problems
 from instar.sources.reading import Read, Reader, plain_value, shown, suggestion
 from instar.sources.secret import Masked, Secret
 from instar.sources.yamlfile import SourceFile
@@ -55,7 +56,10 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class ProjectConfig:
-    """What instar.yml says. `models` is kept as it stands for the door that reads it."""
+    """What instar.yml says. `models` is kept as it stands for the door that reads it.
+
+    `unset`: the environments that cannot be used, because a variable that they name is not set.
+    """
 
     root: Path
     name: str
@@ -64,16 +68,24 @@ class ProjectConfig:
     default_env: str
     environments: Mapping[str, Environment]
     models: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    unset: Mapping[str, ProjectError] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every environment, usable or not."""
+        return (*self.environments, *self.unset)
 
     def environment(self, name: str | None = None) -> Environment:
         """The environment of that name; the default one when none is named."""
         wanted = self.default_env if name is None else name
         found = self.environments.get(wanted)
+        if wanted in self.unset:
+            raise self.unset[wanted]
         if found is None:
             raise UsageError(
                 "E110",
                 f"there is no environment '{wanted}' in {PROJECT_FILE}",
-                hint=suggestion(wanted, self.environments, "There are"),
+                hint=suggestion(wanted, self.names, "There are"),
             )
         return found
 
@@ -97,22 +109,23 @@ def load_project(root: Path) -> ProjectConfig:
     """The project of a folder, found from it upwards."""
     root = find_root(root)
     file = SourceFile.read(root / PROJECT_FILE, root)
-    tree = file.tree()
-    _substitute(file, tree)
-    return _Project(file, root).read(tree)
+    return _Project(file, root).read(file.tree())
 
 
-def _substitute(file: SourceFile, node: Node) -> None:
+def substitute(file: SourceFile, node: Node, problems: Problems) -> None:
     """Put variables in place of `${NAME}`, in values; `$${` stands for a plain `${`."""
     match node:
         case MappingNode(pairs=pairs):
             for _, value in pairs:
-                _substitute(file, value)
+                substitute(file, value, problems)
         case SequenceNode(items=items):
             for item in items:
-                _substitute(file, item)
+                substitute(file, item, problems)
         case Scalar(text=text) if "${" in text and node.shown is None:
-            node.text = _VARIABLE.sub(lambda m: _variable(file, node, m), text)
+            try:
+                node.text = _VARIABLE.sub(lambda m: _variable(file, node, m), text)
+            except ProjectError as error:
+                problems.add(error)
             node.shown = text
             node.plain = False
 
@@ -134,30 +147,63 @@ class _Project(Reader):
         self.root = root
 
     def read(self, tree: Node) -> ProjectConfig:
+        apart = self.outside_environments(tree)
         top = self.object(tree, PROJECT_KEYS, self.file.name)
         version = top.get("version", VERSION)
         if version != VERSION:
             message = f"version {version} is not known; this Instar reads version {VERSION}"
-            raise self.file.error("E111", message, top.place("version"))
-        entries = self.named("environments", top.get("environments"))
-        environments = {name: self.environment(name, node) for name, (_, node) in entries.items()}
-        if not environments:
-            raise self.file.error("E106", "'environments' names none", top.place("environments"))
+            self.problems.add(self.file.error("E111", message, top.place("version")))
+        environments, unset = self.environments(apart)
+        if "environments" in top.values and not (environments or unset or self.problems.found):
+            message = "'environments' names none"
+            self.problems.add(self.file.error("E106", message, top.place("environments")))
         models = top.get("models")
+        default = self.problems.tried(self.default, top, apart)
+        self.problems.end()
+        assert default is not None
         return ProjectConfig(
             root=self.root,
             name=top.get("name"),
             version=version,
             state=Secret(top.get("state", DEFAULT_STATE)),
-            default_env=self.default(top, environments),
+            default_env=default,
             environments=MappingProxyType(environments),
             models=MappingProxyType(plain_value(self.mapping("models", models)) if models else {}),
+            unset=MappingProxyType(unset),
         )
 
-    def default(self, top: Read, environments: Mapping[str, Environment]) -> str:
+    def outside_environments(self, tree: Node) -> dict[str, Node]:
+        """Variables in place, except in the environments: those are returned by name."""
+        found: dict[str, Node] = {}
+        for key, value in tree.pairs if isinstance(tree, MappingNode) else ():
+            if key.text == "environments" and isinstance(value, MappingNode):
+                found |= {name: node for name, (_, node) in self.named(key.text, value).items()}
+            else:
+                substitute(self.file, value, self.problems)
+        return found
+
+    def environments(
+        self, nodes: Mapping[str, Node]
+    ) -> tuple[dict[str, Environment], dict[str, ProjectError]]:
+        """Those that can be read; one that lacks a variable harms only who asks for it."""
+        found: dict[str, Environment] = {}
+        unset: dict[str, ProjectError] = {}
+        for name, node in nodes.items():
+            missing = Problems()
+            substitute(self.file, node, missing)
+            try:
+                missing.end()
+            except ProjectError as error:
+                unset[name] = error
+                continue
+            if env := self.problems.tried(self.environment, name, node):
+                found[name] = env
+        return found, unset
+
+    def default(self, top: Read, environments: Mapping[str, Node]) -> str:
         named: str | None = top.get("default_env")
         if named is None:
-            return next(iter(environments))
+            return next(iter(environments), "")
         if named not in environments:
             raise self.file.error(
                 "E110",
@@ -172,9 +218,8 @@ class _Project(Reader):
         type_ = self.engine(node, what)
         read = self.object(node, ENVIRONMENT_KEYS[type_], what)
         if "connect_url" in read.values and "master" in read.values:
-            raise self.file.error(
-                "E112", f"{what} has both 'connect_url' and 'master'", read.place("master")
-            )
+            message = f"{what} has both 'connect_url' and 'master'"
+            self.problems.add(self.file.error("E112", message, read.place("master")))
         url = read.get("connect_url")
         return Environment(
             name=name,

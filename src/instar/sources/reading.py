@@ -10,6 +10,7 @@ from typing import Any
 from instar.errors import ProjectError
 from instar.sources.keys import Key, Keys, Kind
 from instar.sources.nodes import FLAGS, MappingNode, Node, Scalar, SequenceNode
+from instar.sources.problems import Problems
 from instar.sources.yamlfile import SourceFile
 
 
@@ -54,10 +55,11 @@ def shown(node: Node) -> str:
 
 
 class Reader:
-    """Reads the nodes of one file."""
+    """Reads the nodes of one file; what is wrong with one key does not hide what is wrong with others."""
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
+        self.problems = Problems()
         self.convert: Mapping[Kind, Callable[[str, Node], Any]] = {
             Kind.NAME: self.name,
             Kind.TEXT: self.text,
@@ -74,23 +76,30 @@ class Reader:
         }
 
     def object(self, node: Node, keys: Keys, what: str) -> Read:
-        """A mapping with known keys."""
+        """A mapping with known keys; those that are wrong are told and left out."""
         mapping = self.mapping(what, node)
         read = Read(mapping, {}, {})
+        told: set[str | None] = set()
         for key_node, value in mapping.pairs:
             name = key_node.text
             key = keys.get(name)
             if key is None:
-                raise self.unknown(key_node, keys, what)
-            if name in read.nodes:
-                raise self.doubled(key_node, what)
-            read.nodes[name] = value
-            if key.kind is Kind.NAME or not (type(value) is Scalar and value.is_null):
-                read.values[name] = self.value(name, key, value)
+                self.problems.add(self.unknown(key_node, keys, what))
+                told.add(closest(name, keys))
+            elif name in read.nodes:
+                self.problems.add(self.doubled(key_node, what))
+            else:
+                read.nodes[name] = value
+                if key.kind is Kind.NAME or not (type(value) is Scalar and value.is_null):
+                    try:
+                        read.values[name] = self.value(name, key, value)
+                    except ProjectError as error:
+                        self.problems.add(error)
+                        told.add(name)
         if len(read.values) < len(keys):
             for name, key in keys.items():
-                if key.required and name not in read.values:
-                    raise self.missing(read, name, what)
+                if key.required and name not in read.values and name not in told:
+                    self.problems.add(self.missing(read, name, what))
         return read
 
     def value(self, name: str, key: Key, node: Node) -> Any:
@@ -176,7 +185,7 @@ class Reader:
         found: dict[str, tuple[Scalar, Node]] = {}
         for name, value in node.pairs:
             if name.text in found:
-                raise self.doubled(name, f"'{key}'")
+                self.problems.add(self.doubled(name, f"'{key}'"))
             found[name.text] = (name, value)
         return found
 

@@ -41,7 +41,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of history. `outcome`: finished, failed, abandoned, or open (unfinished)."""
+    """One line of history. `outcome`: finished, failed, abandoned, or open (unfinished).
+
+    `rows`: how many a build of a model has written, where the engine says.
+    """
 
     when: float
     table: TableName
@@ -53,6 +56,7 @@ class Event:
     error: str | None
     command: str
     run: str
+    rows: int | None = None
 
 
 class Memory:

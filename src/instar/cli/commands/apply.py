@@ -28,7 +28,7 @@ from instar.errors import Blocked, UsageError
 
 if TYPE_CHECKING:
     from instar.app import Project
-    from instar.app.project import ApplyReport
+    from instar.app.answers import ApplyReport
     from instar.apply import TableReport
 
 What = Annotated[

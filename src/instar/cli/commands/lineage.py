@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from instar.cli import options as o
+from instar.cli.mermaid import flowchart
 from instar.cli.opening import opened
 from instar.cli.screen import Color, LogFormat, Screen, use
 
 if TYPE_CHECKING:
-    from instar.app.lineage import Place, Web
+    from instar.app.lineage import Web
+    from instar.app.tracing import Place
 
 
 class LineageFormat(Enum):
@@ -68,60 +70,64 @@ def tree(web: Web, places: list[Place]) -> list[str]:
     lines: list[str] = []
     for place in places:
         lines.append(str(place))
-        lines += _branch(web, place, "  ", up=True, seen=frozenset())
-        lines += _branch(web, place, "  ", up=False, seen=frozenset())
+        lines += _above(web, place, "  ", frozenset((place.key,)))
+        lines += _below(web, place, "  ", frozenset((place.key,)))
     return lines
 
 
-def _branch(web: Web, place: Place, indent: str, *, up: bool, seen: frozenset[Any]) -> list[str]:
+def _above(web: Web, place: Place, indent: str, seen: frozenset[Any]) -> list[str]:
     lines: list[str] = []
-    following = sorted(web.sources(place)) if up else sorted(web.heirs(place))
-    for other in following:
-        lines.append(f"{indent}{'<-' if up else '->'} {other}")
+    for other in sorted(web.sources(place)):
         if other.key not in seen:
-            lines += _branch(web, other, indent + "  ", up=up, seen=seen | {other.key})
-    if up and web.unknown(place):
-        lines.append(f"{indent}<- unknown")
-    if not up:
-        lines += [f"{indent}-> {other} (perhaps)" for other in sorted(web.perhaps(place))]
+            lines.append(f"{indent}<- {other}")
+            lines += _above(web, other, indent + "  ", seen | {other.key})
+    return [*lines, f"{indent}<- unknown"] if web.unknown(place) else lines
+
+
+def _below(
+    web: Web, place: Place, indent: str, seen: frozenset[Any], *, perhaps: bool = False
+) -> list[str]:
+    """What is behind a query that cannot be traced is as uncertain as that query's columns."""
+    lines: list[str] = []
+    steps = [(other, perhaps) for other in sorted(web.heirs(place))]
+    for other, unsure in (*steps, *((other, True) for other in sorted(web.perhaps(place)))):
+        if other.key not in seen:
+            lines.append(f"{indent}-> {other}{' (perhaps)' if unsure else ''}")
+            lines += _below(web, other, indent + "  ", seen | {other.key}, perhaps=unsure)
     return lines
 
 
 def lineage_document(web: Web, places: list[Place]) -> dict[str, Any]:
+    return {"version": 1, "columns": [_column(web, place) for place in places]}
+
+
+def _column(web: Web, place: Place) -> dict[str, Any]:
+    """`from` and `to` are one step away; ancestors and descendants are all of them, nearest first."""
+    above, below = [h.place for h in web.origins(place)], web.reach([place])
     return {
-        "version": 1,
-        "columns": [
-            {
-                "column": str(p),
-                "from": [str(s) for s in sorted(web.sources(p))],
-                "from_unknown": web.unknown(p),
-                "to": [str(h) for h in sorted(web.heirs(p))],
-                "perhaps_to": [str(h) for h in sorted(web.perhaps(p))],
-                "reaches": [str(d) for d in web.downstream([p])],
-            }
-            for p in places
-        ],
+        "column": str(place),
+        "from": [str(s) for s in sorted(web.sources(place))],
+        "from_unknown": web.unknown(place),
+        "to": [str(h) for h in sorted(web.heirs(place))],
+        "perhaps_to": [str(h) for h in sorted(web.perhaps(place))],
+        "ancestors": [str(p) for p in above],
+        "ancestors_unknown": any(web.unknown(p) for p in (place, *above)),
+        "descendants": [str(h.place) for h in below if not h.perhaps],
+        "perhaps_descendants": [str(h.place) for h in below if h.perhaps],
     }
 
 
 def mermaid(web: Web, places: list[Place]) -> str:
-    """A flowchart for a pull request: the columns and everything up and down from them."""
-    edges: dict[tuple[str, str], None] = {}
-    open_, seen = list(places), set()
-    while open_:
-        place = open_.pop(0)
-        if place.key in seen:
-            continue
-        seen.add(place.key)
-        for source in sorted(web.sources(place)):
-            edges[(str(source), str(place))] = None
-            open_.append(source)
-        for heir in sorted(web.heirs(place)):
-            edges[(str(place), str(heir))] = None
-            open_.append(heir)
-        if web.unknown(place):
-            edges[("unknown", str(place))] = None
-    names = {n: f"c{i}" for i, n in enumerate(dict.fromkeys(n for e in edges for n in e))}
-    lines = [f'  {mark}["{name}"]' for name, mark in names.items()]
-    lines += [f"  {names[a]} --> {names[b]}" for a, b in edges]
-    return "\n".join(["flowchart LR", *lines])
+    """A flowchart for a pull request: everything up from the columns, and everything down."""
+    edges: list[tuple[str, str, bool]] = []
+    for place in places:
+        above = web.origins(place)
+        edges += [(str(h.place), str(to), True) for h in above for to in h.sources]
+        unsure = (p for p in (place, *(h.place for h in above)) if web.unknown(p))
+        edges += [("unknown", str(p), True) for p in unsure]
+        edges += [
+            (str(source), str(h.place), not h.perhaps)
+            for h in web.reach([place])
+            for source in h.sources
+        ]
+    return flowchart(edges)

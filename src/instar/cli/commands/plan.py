@@ -136,10 +136,14 @@ def drift(
     with opened(project, screen) as (work, _):
         found = work.drift(env, tuple(tables or ()))
         name = work.config.name
-    if format is PlanFormat.TEXT:
-        screen.document(drift_text(found, screen.out))
-    else:
-        screen.document(machine(found, format, name))
+    match format:
+        case PlanFormat.TEXT:
+            screen.document(drift_text(found, screen.out, found.undeclared))
+        case PlanFormat.JSON:
+            names = [str(table) for table in found.undeclared]
+            screen.json({**plan_document(found), "undeclared": names})
+        case _:
+            screen.document(machine(found, format, name))
     told(screen, found, began)
     drifted = bool(found.unfinished) or any(t.changes for t in found.tables)
     raise typer.Exit(5 if drifted else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
@@ -21,7 +22,9 @@ from instar.cli.sarif import findings_sarif
 from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.core.document import finding_document
 from instar.core.findings import Finding, Severity
-from instar.errors import InstarError
+from instar.errors import InstarError, ProjectError
+
+_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 class Kind(Enum):
@@ -50,7 +53,8 @@ def init(
     from instar import app
 
     written = app.init(folder, kind.value)
-    screen.document("\n".join(f"wrote {path}" for path in written))
+    if not quiet:
+        screen.document("\n".join(f"wrote {path}" for path in written))
     where = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
     screen.note(f"Next: {where}instar plan")
 
@@ -82,21 +86,12 @@ def validate(
     quiet: o.Quiet = 0,
     log_format: o.LogFormatOption = LogFormat.TEXT,
 ) -> None:
-    """Read every file and say what is wrong; no engine is asked, nothing is touched.
+    """Read every file and say everything that is wrong; no engine is asked, nothing is touched.
 
-    Exits 3 when a finding is an error.
+    Exits 1 when a file has a mistake, 3 when only a finding is an error.
     """
     screen = use(Screen(color, quiet, 0, log_format))
-    code = 0
-    try:
-        with opened(project, screen) as (work, _):
-            found = tuple(work.validate(env))
-    except InstarError as error:
-        # A machine that asked for a document gets one, whatever is wrong with the files.
-        if format is FindingFormat.TEXT:
-            raise
-        code = error.exit_code
-        found = (Finding(error.code, Severity.ERROR, error.message, error.hint, where=error.where),)
+    found, code = _validated(project, env, screen, format)
     match format:
         case FindingFormat.JSON:
             rows = [finding_document(f) for f in found]
@@ -104,11 +99,47 @@ def validate(
         case FindingFormat.SARIF:
             screen.document(findings_sarif(found))
         case FindingFormat.TEXT:
-            lines: list[Line] = [line for f in found for line in finding_lines(f)]
-            end = f"Found {plural(len(found), 'finding')}." if found else "Everything is valid."
-            screen.document(render([*lines, [("bold", end)]], screen.out))
-    blocked = any(f.severity is Severity.ERROR for f in found)
-    raise typer.Exit(code or (3 if blocked else 0))
+            lines: list[Line] = [line for f in found for line in [*finding_lines(f), []]]
+            lines.append([("bold", _counted(found))])
+            lines += [[("dim", f"More: instar explain {f.code}")] for f in found[:1]]
+            screen.document(render(lines, screen.out))
+    for finding in found:
+        if finding.severity is Severity.ERROR:
+            where = str(finding.where) if finding.where else None
+            told = {"message": finding.message, "hint": finding.hint, "where": where}
+            screen.event("error", code=finding.code, **told)
+    raise typer.Exit(code)
+
+
+def _validated(
+    project: Path, env: str | None, screen: Screen, format: FindingFormat
+) -> tuple[tuple[Finding, ...], int]:
+    """The findings and the exit code; what is wrong with instar.yml itself ends the reading there."""
+    from instar.app.doctoring import mistake
+
+    try:
+        with opened(project, screen) as (work, _):
+            found = tuple(work.validate(env))
+    except ProjectError as error:
+        found = tuple(map(mistake, error.every))
+    except InstarError as error:
+        # A machine that asked for a document gets one, whatever is wrong.
+        if format is FindingFormat.TEXT:
+            raise
+        return (mistake(error),), error.exit_code
+    if any(f.code.startswith("E") for f in found):
+        return found, ProjectError.exit_code
+    return found, 3 if any(f.severity is Severity.ERROR for f in found) else 0
+
+
+def _counted(found: Sequence[Finding]) -> str:
+    """`Found 3 errors and 1 warning in 2 files.`"""
+    if not found:
+        return "Everything is valid."
+    counts = {s: sum(f.severity is s for f in found) for s in Severity}
+    words = " and ".join(plural(n, _WORDS[s]) for s, n in counts.items() if n)
+    files = len({f.where.file for f in found if f.where is not None})
+    return f"Found {words} in {plural(files, 'file')}."
 
 
 def import_(
