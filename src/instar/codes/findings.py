@@ -157,9 +157,10 @@ FINDINGS: dict[str, CodeDoc] = {
     ),
     "F607": CodeDoc(
         "An expression gives something else each time",
-        "A rewrite is verified by computing values again, so what fills rows may not be random or"
-        " depend on the clock; and a CHECK that depends on them would hold today and not tomorrow.",
-        "Use an expression that depends on the row alone.",
+        "A rewrite is verified by computing values again, and goes on after a crash: a '_using' may"
+        " depend on neither chance nor the clock, a '_default' not on chance. A CHECK that depends on"
+        " them would hold today and not tomorrow.",
+        "Use an expression that depends on the row alone; for the moment of the migration, '_default'.",
     ),
     # --- F7xx models ---
     "F701": CodeDoc(
