@@ -31,7 +31,7 @@ class Case:
 
     def query(self, which: str, engine: str) -> str:
         """The whole SELECT, in the engine's words."""
-        wish = self.said.get(f"{which} {engine}") or self.said.get(which) or self.said["after"]
+        wish = self.said.get(which) or self.said["after"]
         text = f"SELECT {wish} FROM {SOURCE}"
         if engine == "duckdb":
             return text

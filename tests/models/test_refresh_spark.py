@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from instar import Project
+from instar.errors import ProjectError
 from instar.spark import SparkHandle
 from models.lake import CATALOGS, Lake
 from models.readers import reading
@@ -60,6 +61,8 @@ def test_a_full_refresh_of_every_kind(lake: Lake) -> None:
         "p_parquet",
         "s_iceberg",
     }
+    with pytest.raises(ProjectError, match="a Python model, which only a run can recompute"):
+        lake.apply("allow_full_refresh")
     done = lake.run("allow_full_refresh")
     for name in ("p_delta", "p_iceberg", "p_parquet", "s_iceberg"):
         catalog = CATALOGS[name[2:]]

@@ -112,7 +112,6 @@ class Deployed:
     names: dict[str, str]
     bare: dict[str, TablePlan]
     removal: dict[str, TablePlan]
-    refused: dict[str, TablePlan]
     evolved: dict[str, list[dict[str, Any]]]
     types: dict[str, dict[str, str]]
     again: dict[str, TablePlan]
@@ -134,20 +133,14 @@ def deploy(engine: OnDuckDB | OnSpark, name: str) -> Deployed:
     write("before")
     world.run()
     write("after")
-    never = [title for title, case in wish.items() if case.outcome(name)[1] == "never"]
-    refused = by_name(world.plan(*FLAGS)) if never else {}
     bare, removal = by_name(world.plan()), by_name(world.plan("allow_column_removal"))
-    for title in never:
-        world.model(
-            names[title], wish[title].query("before", name), wish[title].front("before", name)
-        )
     world.apply(*FLAGS)
     evolved = {table: engine.rows(table) for table in names.values()}
     types = {table: engine.types(table) for table in names.values()}
     again = by_name(world.plan())
     world.run()
     built = {table: engine.rows(table) for table in names.values()}
-    return Deployed(engine, names, bare, removal, refused, evolved, types, again, built)
+    return Deployed(engine, names, bare, removal, evolved, types, again, built)
 
 
 @pytest.fixture(scope="module")
@@ -192,9 +185,6 @@ def test_a_change(on: Any, engine: str, title: str) -> None:
     table = found.names[title]
     removal, rung = case.outcome(engine)
     bare = found.bare[table]
-    if rung == "never":
-        assert errors(found.refused[table]) == errors(bare) == ["F701"]
-        return
     if removal or rung == "refresh":
         assert "F701" in errors(bare)
         assert not bare.steps

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import uuid
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from instar.backends.duckdb.types import parse_type, type_sql, unnamed
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
 from instar.core.types import Column, Type
-from instar.run.inferring import CannotInfer
+from instar.run.inferring import FAILS, CannotInfer
 from instar.run.probing import Words, made_up
 from instar.sources.models import Model, Target
 
@@ -104,14 +103,17 @@ class DuckDBInferrer:
     def values(
         self, texts: Sequence[str], type_: Type, row: tuple[Column, ...]
     ) -> tuple[tuple[str, ...], ...]:
-        told = ", ".join(f"CAST(CAST(({t}) AS {type_sql(type_)}) AS VARCHAR)" for t in texts)
         sources = [f" FROM ({made}) AS live" for made in made_up(row, _WORDS)] if row else [""]
-        found: list[tuple[str, ...]] = []
-        for source in sources:
-            with contextlib.suppress(duckdb.Error):
-                values = self._value(f"SELECT {told}{source}")
-                found.append(tuple("NULL" if v is None else str(v) for v in values))
-        return tuple(found)
+        kind = type_sql(type_)
+        found = (tuple(self._told(text, kind, source) for text in texts) for source in sources)
+        return tuple(told for told in found if set(told) != {FAILS})
+
+    def _told(self, text: str, kind: str, source: str) -> str:
+        try:
+            value = self._value(f"SELECT CAST(CAST(({text}) AS {kind}) AS VARCHAR){source}")[0]
+        except duckdb.Error:
+            return FAILS
+        return "NULL" if value is None else str(value)
 
     def close(self) -> None:
         self._live.execute(f"DETACH {self._scratch}")

@@ -9,6 +9,9 @@ from instar.core.schema import TableName
 from instar.core.types import Column, Type
 from instar.sources.models import Model, Target
 
+FAILS = "an error"
+"""In the place of a value."""
+
 
 class CannotInfer(Exception):
     """The engine does not accept a query. `line` counts within it; `column` is what it did not find."""
@@ -52,7 +55,8 @@ class Inferrer(Protocol):
     ) -> tuple[tuple[str, ...], ...]:
         """What expressions give over made-up rows, as values of the type in text ("NULL" for none).
 
-        One row without columns where `row` is empty. A row at which one of them fails is left out.
+        One row without columns where `row` is empty. What fails at a row gives `FAILS`; where all do, the
+        row is left out.
         """
         ...
 

@@ -13,7 +13,7 @@ from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import TableName
 from instar.core.types import Column, Type
 from instar.errors import EngineError
-from instar.run.inferring import CannotInfer
+from instar.run.inferring import FAILS, CannotInfer
 from instar.run.probing import Words, made_up
 from instar.run.python_model import call_model
 from instar.sources.models import Model, Target
@@ -92,24 +92,26 @@ class SparkInferrer:
     def values(
         self, texts: Sequence[str], type_: Type, row: tuple[Column, ...]
     ) -> tuple[tuple[str, ...], ...]:
-        """All rows by one query; one by one only where some row fails."""
-        told = ", ".join(
-            f"coalesce(CAST(CAST(({t}) AS {spark_type(type_)}) AS STRING), 'NULL') AS v{n}"
-            for n, t in enumerate(texts)
-        )
+        """All rows by one query; one by one only where something fails."""
+        kind = spark_type(type_)
+        asked = [f"coalesce(CAST(CAST(({t}) AS {kind}) AS STRING), 'NULL')" for t in texts]
         sources = [f" FROM ({made})" for made in made_up(row, _WORDS)] if row else [""]
-        asked = [f"SELECT {told}{source}" for source in sources]
-        together = self._values(" UNION ALL ".join(asked))
-        if together is not None or len(asked) == 1:
-            return tuple(together or ())
-        found = (self._values(one) for one in asked)
-        return tuple(values[0] for values in found if values)
+        whole = " UNION ALL ".join(f"SELECT array({', '.join(asked)}) AS v{s}" for s in sources)
+        together = self._told(whole)
+        if together:
+            return tuple(tuple(told) for told in together)
+        found = (tuple(self._one(text, source) for text in asked) for source in sources)
+        return tuple(told for told in found if set(told) != {FAILS})
 
-    def _values(self, sql: str) -> list[tuple[str, ...]] | None:
+    def _one(self, text: str, source: str) -> str:
+        told = self._told(f"SELECT array({text}) AS v{source}")
+        return told[0][0] if told else FAILS
+
+    def _told(self, sql: str) -> list[list[str]]:
         try:
-            return [tuple(map(str, row)) for row in self._handle.run(sql)]
+            return [list(row["v"]) for row in self._handle.run(sql)]
         except EngineError:
-            return None
+            return []
 
     def close(self) -> None:
         with self._handle.errors():
