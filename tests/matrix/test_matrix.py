@@ -57,7 +57,7 @@ def test_duckdb_does_it_again(scenario: Scenario) -> None:
     assert seen.rung == published()["operations"][scenario.name]["duckdb"]["rung"], REFRESH
 
 
-AGAIN = ("widen INT → BIGINT", "rename a struct field", "remove a column of the partitioning")
+AGAIN = ("widen INT → BIGINT", "rename a struct field", "set NOT NULL")
 
 
 @pytest.mark.spark

@@ -12,7 +12,7 @@ from instar.core.findings import Severity
 from instar.core.plan import Cost, Rung, TablePlan
 from instar.core.planner import draft, finish
 from instar.core.schema import Check, Hint, TableName, Unique, Wanted
-from instar.core.types import Type, Variant, array, map_of, struct
+from instar.core.types import Type, array, map_of, struct
 from instar.testing.runner import NonConformance, Refused, run_scenario
 from instar.testing.scenario import DROP, REORDER, Harness, Row, Scenario, Shape
 from instar.testing.words import (
@@ -68,16 +68,7 @@ def _nested(
 
 def operations() -> tuple[Scenario, ...]:
     """Every row of the matrix, in the order it is printed."""
-    return (
-        *_added(),
-        *_moved(),
-        *_types(),
-        *_structs(),
-        *_collections(),
-        *_rest(),
-        *_deeper(),
-        *_table(),
-    )
+    return (*_added(), *_moved(), *_types(), *_structs(), *_collections(), *_rest())
 
 
 def _added() -> tuple[Scenario, ...]:
@@ -157,7 +148,6 @@ def _types() -> tuple[Scenario, ...]:
         _typed(dec(10, 2), dec(12, 2), price, price, "widen DECIMAL(10, 2) → (12, 2)"),
         _typed(dec(10, 2), dec(14, 4), price, Decimal("1.5000"), "widen DECIMAL(10, 2) → (14, 4)"),
         _typed(varchar(5), varchar(9), "ab", "ab", "widen VARCHAR(5) → VARCHAR(9)"),
-        _typed(STRING, varchar(9), "ab", "ab", "limit STRING → VARCHAR(9), every value fits"),
         _typed(
             DATE, WALL_CLOCK, date(2020, 1, 2), datetime(2020, 1, 2), "widen DATE → TIMESTAMP_NTZ"
         ),
@@ -220,35 +210,7 @@ def _collections() -> tuple[Scenario, ...]:
             {"k": row},
             {"k": more},
         ),
-        *_inside("an array", array, lambda value: [value]),
-        *_inside("a map", lambda t: map_of(STRING, t), lambda value: {"k": value}),
         _nested("change a map's keys", map_of(INT, INT), map_of(BIGINT, INT), {1: 2}, {1: 2}),
-    )
-
-
-def _inside(
-    what: str, type_: Callable[[Type], Type], value: Callable[[object], object]
-) -> tuple[Scenario, ...]:
-    """A field goes, and one gets another name, inside a collection of structs."""
-    row = value(_S_VALUE)
-    holder = "value" if what == "a map" else "element"
-    return (
-        _nested(
-            f"remove a field of the structs of {what}",
-            type_(_S),
-            type_(struct(c("a", INT))),
-            row,
-            value({"a": 1}),
-            policy=DROP,
-        ),
-        _nested(
-            f"rename a field of the structs of {what}",
-            type_(_S),
-            type_(struct(c("a", INT), c("n", STRING))),
-            row,
-            value({"a": 1, "n": "u"}),
-            hints={("s", holder, "n"): Hint(renamed_from="b")},
-        ),
     )
 
 
@@ -273,58 +235,6 @@ def _rest() -> tuple[Scenario, ...]:
         _plain("add a unique key", shape(_X), shape(_X, constraints=(Unique("one_x", ("x",)),))),
         _plain("add a CHECK", shape(_X), shape(_X, constraints=(limit,))),
         _plain("drop a CHECK", shape(_X, constraints=(limit,)), shape(_X), policy=DROP),
-    )
-
-
-def _deeper() -> tuple[Scenario, ...]:
-    """What is promised of a field, and a type that not every format has."""
-    row = _S_VALUE
-    return (
-        _nested(
-            "set NOT NULL in a struct", _S, struct(required("a", INT), c("b", STRING)), row, row
-        ),
-        _nested(
-            "set a default in a struct",
-            _S,
-            struct(c("a", INT, default="5"), c("b", STRING)),
-            row,
-            row,
-        ),
-        _plain(
-            "add a VARIANT column",
-            shape(_X),
-            shape(_X, c("n", Variant())),
-            after=({"id": 1, "x": 1, "n": None}, {"id": 2, "x": None, "n": None}),
-        ),
-    )
-
-
-def _table() -> tuple[Scenario, ...]:
-    """What is said of the table, and of columns by which its files lie."""
-    plain, both = shape(_X), shape(_X, c("y", INT))
-    pair: tuple[Row, ...] = ({"id": 1, "x": 1, "y": 2}, {"id": 2, "x": None, "y": 3})
-    return (
-        _plain("cluster by a column", plain, replace(plain, cluster_by=("x",))),
-        _plain("partition by a column", plain, replace(plain, partition_by=("x",))),
-        _plain(
-            "remove a column of the clustering",
-            replace(both, cluster_by=("y",)),
-            plain,
-            rows=pair,
-            after=tuple({"id": r["id"], "x": r["x"]} for r in pair),
-            policy=DROP,
-        ),
-        _plain(
-            "remove a column of the partitioning",
-            replace(both, partition_by=("y",)),
-            plain,
-            rows=pair,
-            after=tuple({"id": r["id"], "x": r["x"]} for r in pair),
-            policy=DROP,
-        ),
-        _plain("set a property", plain, replace(plain, properties={"team": "shop"})),
-        _plain("track changes", plain, replace(plain, change_tracking=True)),
-        _plain("set the comment of the table", plain, replace(plain, comment="said")),
     )
 
 
