@@ -50,9 +50,10 @@ bench: setup  ## Measure against named references; prints ratios
 fuzz: setup  ## Property tests with many more examples
 	INSTAR_FUZZ=1 $(BIN)/python -m pytest tests/core tests/sources -k property
 
-docs: setup  ## Generate the reference pages and the capability matrix from the code and the engines
+docs: setup  ## Generate the reference pages, the capability matrix and the kill points from the code and the engines
 	$(BIN)/python -m instar.cli.reference
 	$(BIN)/python -m tests.matrix
+	$(BIN)/python tests/kill/page.py duckdb postgres dsql delta iceberg parquet
 
 clean:  ## Remove what the targets made
 	rm -rf $(VENV) .instar build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -108,3 +108,10 @@ class PostgresWorld:
                 seen = sql.execute("SELECT count(*) FROM beside.seen").fetchall()
                 assert seen == sql.execute(f"SELECT count(*) FROM {table}").fetchall()
         return picture(columns, constraints, hanging=hanging)
+
+    def tables(self, root: Path, schema: str) -> list[str]:
+        import psycopg
+
+        asked = "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1"
+        with psycopg.connect(self.catalog(root), autocommit=True) as sql:
+            return [name for (name,) in sql.execute(asked, [schema]).fetchall()]

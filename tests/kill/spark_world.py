@@ -60,3 +60,9 @@ class SparkWorld:
         found = backend.handle.run(f"DESCRIBE TABLE {backend.place(table)}")
         backend.close()
         return {"columns": [(row["col_name"], row["data_type"]) for row in found]}
+
+    def tables(self, root: Path, schema: str) -> list[str]:
+        backend = self.open(root)
+        found = backend.handle.run(f"SHOW TABLES IN {backend.catalog}.{schema}")
+        backend.close()
+        return sorted(row["tableName"] for row in found)
