@@ -1,6 +1,6 @@
 # Instar: every target sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench kill fuzz docs clean
+.PHONY: help setup demo test full check format bench kill fuzz docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,6 +25,15 @@ demo: setup  ## Evolve Delta, Iceberg, Parquet, DuckDB and PostgreSQL tables, on
 test: setup  ## Run all tests
 	$(BIN)/python tests/everything.py
 
+# One test may go over hundreds of kills, or over a million rows ten times.
+LONG := $(BIN)/python -m pytest --timeout=7200 --durations=10
+
+full: setup  ## All that is long: every scenario and case on every format, TPC-H at SF0.1, a million rows with writers
+	INSTAR_ALL=1 INSTAR_TEST_PG_ROWS=1000000 INSTAR_TEST_PG_ROUNDS=10 $(LONG) tests/backends tests/lifecycle tests/models
+
+kill: setup  ## Kill the process and the servers at every failpoint of apply and run on every backend, finish, compare (N/N)
+	INSTAR_KILL_ALL=1 $(LONG) tests/kill tests/run/test_kill*.py tests/lifecycle/test_dsql.py
+
 check: setup  ## Lint, format, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -38,16 +47,14 @@ format: setup  ## Format the code
 bench: setup  ## Measure against named references; prints ratios
 	$(BIN)/python -m bench
 
-kill: setup  ## Kill the process at every failpoint on every backend, finish, compare (N/N)
-	INSTAR_KILL_ALL=1 $(BIN)/python -m pytest tests/kill tests/run/test_kill.py
-
 fuzz: setup  ## Property tests with many more examples
 	INSTAR_FUZZ=1 $(BIN)/python -m pytest --timeout=0 tests/core tests/sources tests/backends -k property
 
-docs: setup  ## Generate the reference pages and the capability matrix from the code and the engines
+docs: setup  ## Generate the reference pages, the capability matrix and the kill points from the code and the engines
 	$(BIN)/python -m instar.cli.reference
 	$(BIN)/python -m tests.lifecycle.page
 	$(BIN)/python -m tests.matrix
+	$(BIN)/python tests/kill/page.py duckdb postgres dsql delta iceberg parquet
 
 clean:  ## Remove what the targets made
 	rm -rf $(VENV) .instar .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -48,7 +48,9 @@ ENV = "env: str | None = None"
 TABLES, SPARK = "tables: Sequence[str] = ()", "spark: Any = None"
 CONFIRM = "confirm: Confirm | None = None"
 SIGNATURES = {
-    "Project.load": "root: Path | str = '.', listener: Listener | None = None -> Project",
+    "Project.load": (
+        "root: Path | str = '.', listener: Listener | None = None, *, alone: bool = False -> Project"
+    ),
     "Project.validate": f"{ENV} -> tuple[Finding, ...]",
     "Project.plan": f"{ENV}, policy: Policy = Policy(), {TABLES}, {SPARK} -> ProjectPlan",
     "ProjectPlan.apply": f"{CONFIRM}, *, write_manifests: bool = False -> ApplyReport",

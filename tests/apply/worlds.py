@@ -11,7 +11,7 @@ from instar.backends.base import Backend, NotATable
 from instar.core.plan import Cost, TablePlan
 from instar.core.planner import draft, finish
 from instar.core.policy import ColumnConflict, Policy
-from instar.core.schema import Check, Hint, Table, TableName, Wanted
+from instar.core.schema import Check, Hint, Table, TableName, Unique, Wanted
 from instar.core.types import Column, Integer, Path, String, array, struct
 from instar.state import Store
 
@@ -65,6 +65,15 @@ PEOPLE_ROWS = (
     row(2, name={"first": None, "last": "Noether"}),
     row(3, name=None),
 )
+PENDING = Column("status", String(), default="'pending'")
+CODED = table(ID, Column("code", String(), nullable=False))
+CODED_ROWS = (row(1, code="a"), row(2, code="b"))
+NAMES = (Column("first_name", String()), Column("last_name", String()))
+NAMES_ROWS = (
+    row(1, first_name="Ada", last_name="Lovelace"),
+    row(2, first_name=None, last_name=None),
+)
+FULL_ROWS = (row(1, full_name="Ada Lovelace"), row(2, full_name=None))
 LINES = table(ID, Column("items", array(struct(Column("sku", String())))))
 
 
@@ -202,6 +211,64 @@ CASES = (
         _with(ROWS, label=lambda r: r["status"].upper() if r["status"] else None),
     ),
     Case("reorder", PLAIN, ROWS, wanted(AMOUNT, ID, STATUS), ROWS, REORDER),
+    Case("set default", PLAIN, ROWS, wanted(ID, PENDING, AMOUNT), ROWS),
+    Case("drop default", table(ID, PENDING, AMOUNT), ROWS, wanted(*PLAIN.columns), ROWS),
+    Case(
+        "drop not null",
+        CODED,
+        CODED_ROWS,
+        wanted(ID, Column("code", String())),
+        CODED_ROWS,
+    ),
+    Case(
+        "drop constraint",
+        table(*PLAIN.columns, constraints=(Check("positive", "amount >= 0"),)),
+        ROWS,
+        wanted(*PLAIN.columns),
+        ROWS,
+        DROP,
+    ),
+    Case(
+        "unique",
+        PLAIN,
+        ROWS,
+        wanted(*PLAIN.columns, constraints=(Unique("one_status", ("status",)),)),
+        ROWS,
+    ),
+    Case(
+        "another key",
+        replace(CODED, primary_key=("code",)),
+        CODED_ROWS,
+        wanted(*CODED.columns, primary_key=("id",)),
+        CODED_ROWS,
+    ),
+    Case(
+        "split",
+        table(ID, Column("full_name", String())),
+        FULL_ROWS,
+        wanted(
+            ID,
+            *NAMES,
+            hints={
+                ("first_name",): Hint(using="split_part(full_name, ' ', 1)"),
+                ("last_name",): Hint(using="split_part(full_name, ' ', 2)"),
+            },
+        ),
+        NAMES_ROWS,
+        DROP,
+    ),
+    Case(
+        "merge",
+        table(ID, *NAMES),
+        NAMES_ROWS,
+        wanted(
+            ID,
+            Column("full_name", String()),
+            hints={("full_name",): Hint(using="first_name || ' ' || last_name")},
+        ),
+        FULL_ROWS,
+        DROP,
+    ),
     Case(
         "everything at once",
         PLAIN,

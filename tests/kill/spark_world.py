@@ -9,14 +9,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from apply.worlds import NAME, Row
 from backends.spark import rows as spark_rows
+from instar.backends.keeping import Copy
 from instar.backends.registry import EngineSettings, open_engine
 from instar.backends.spark.base import SparkBackend
 from instar.core.schema import Table, TableName
 from instar.spark.settings import SparkSettings
+from kill.catalog import Picture, Words
 
 ROOT = "INSTAR_TEST_KILL_SPARK"
 
@@ -26,6 +28,7 @@ class SparkWorld:
     """A table format; all tables are in one schema, emptied for each new folder."""
 
     format: str
+    words: ClassVar[Words] = {}
 
     def open(self, root: Path) -> SparkBackend:
         spark = SparkSettings(Path(os.environ[ROOT]))
@@ -43,8 +46,23 @@ class SparkWorld:
         spark_rows.insert(backend, table, rows)
         backend.close()
 
-    def rows(self, root: Path, table: TableName) -> list[dict[str, Any]]:
+    def rows(self, root: Path, copy: Copy) -> list[dict[str, Any]]:
+        """Of a table, or of a version in the history of one."""
         backend = self.open(root)
-        found = backend.handle.run(f"SELECT * FROM {backend.place(table)}")
+        name = copy.name if copy.version is None else copy.table
+        version = "" if copy.version is None else f" VERSION AS OF {copy.version}"
+        found = backend.handle.run(f"SELECT * FROM {backend.place(name)}{version}")
         backend.close()
         return [row.asDict(recursive=True) for row in found]
+
+    def picture(self, root: Path, table: TableName) -> Picture:
+        backend = self.open(root)
+        found = backend.handle.run(f"DESCRIBE TABLE {backend.place(table)}")
+        backend.close()
+        return {"columns": [(row["col_name"], row["data_type"]) for row in found]}
+
+    def tables(self, root: Path, schema: str) -> list[str]:
+        backend = self.open(root)
+        found = backend.handle.run(f"SHOW TABLES IN {backend.catalog}.{schema}")
+        backend.close()
+        return sorted(row["tableName"] for row in found)

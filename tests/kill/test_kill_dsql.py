@@ -11,13 +11,10 @@ import pytest
 
 from apply.worlds import CASES, Case
 from backends.dsql.bed import DsqlBed
-from kill.dsql_world import INSIDE, URL
+from kill.dsql_world import INSIDE, OTHERWISE, URL
 from kill.harness import ForkServer, Killer, Score
 
 ENGINE = "dsql"
-_OTHERWISE = {"nested", "nested in an array", "key", "rewrite with _using"}
-"""Structs are kept as jsonb: nothing happens to their rows; a table of this suite has its key already; the
-service knows the letters of the C locale alone, in which ü has no upper case."""
 _TELLING = ("text to number beside a key",)
 _POINTS = frozenset(
     {
@@ -37,12 +34,18 @@ _POINTS = frozenset(
 """Between any two transactions of a swap; `make kill` strikes everywhere."""
 _ONLY = frozenset[str]() if os.environ.get("INSTAR_KILL_ALL") else _POINTS
 _LOST = frozenset({"recreate batch done", "recreate renamed aside", "recreate renamed in"}) & _ONLY
-_COPIED = ("text to number beside a key", "fill and require", "reorder")
+_COPIED = (
+    "text to number beside a key",
+    "fill and require",
+    "reorder",
+    "drop constraint",
+    "another key",
+)
 
 
 def _chosen(*telling: str, of: tuple[str, ...] = ()) -> list[Case]:
     everything = os.environ.get("INSTAR_KILL_ALL")
-    known = [c for c in CASES if c.name not in _OTHERWISE and (not of or c.name in of)]
+    known = [c for c in CASES if c.name not in OTHERWISE and (not of or c.name in of)]
     return [c for c in known if everything or c.name in telling]
 
 
@@ -88,3 +91,10 @@ def test_killed_anywhere_with_the_state_store_lost(
 ) -> None:
     """What is one copy is decidable from the tables alone; single DDLs and fills need the journal."""
     Killer(server, ENGINE, only=_LOST, amnesia=True).everywhere(case, tmp_path, score)
+
+
+@pytest.mark.parametrize("case", _chosen(*_TELLING), ids=lambda c: c.name)
+def test_the_server_is_killed_anywhere(
+    case: Case, tmp_path: Path, bed: DsqlBed, server: ForkServer, score: Score
+) -> None:
+    Killer(server, ENGINE, only=_LOST, victim=bed.server).everywhere(case, tmp_path, score)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from cli.running import environment
@@ -32,8 +33,8 @@ def begun(root: Path, status: str) -> bool:
     return (status,) in found
 
 
-def interrupted(root: Path) -> None:
-    """`instar run` until the quick model is built and the endless one runs, then ^C."""
+def interrupted(root: Path, until: Callable[[], bool]) -> None:
+    """`instar run` until the endless model runs, then ^C: the command ends, and says how to go on."""
     process = subprocess.Popen(
         [sys.executable, "-m", "instar.cli.main", "run", "--yes"],
         cwd=root,
@@ -44,9 +45,10 @@ def interrupted(root: Path) -> None:
     )
     try:
         deadline = time.monotonic() + PATIENCE
-        while not begun(root, "built") and time.monotonic() < deadline:
+        while not until():
+            assert process.poll() is None, process.communicate()[1].decode()
+            assert time.monotonic() < deadline, "the endless model was never begun"
             time.sleep(0.1)
-        time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE)
     finally:
@@ -61,7 +63,14 @@ def test_ctrl_c_cancels_what_runs_and_the_run_can_be_resumed(world: World) -> No
     world.model(
         "b_endless", "SELECT sum(hash(a.i + b.i)) AS s FROM range(10000000) a(i), range(10000) b(i)"
     )
-    interrupted(world.root)
+
+    def until() -> bool:
+        """The quick model is built, and a moment later the endless one runs."""
+        found = begun(world.root, "built")
+        time.sleep(1.0 if found else 0.0)
+        return found
+
+    interrupted(world.root, until)
     world.model("b_endless", "SELECT 1 AS s")
     report = world.run(resume=True, flags=("allow_full_refresh",))
     assert statuses(report) == {

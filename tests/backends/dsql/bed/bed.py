@@ -38,6 +38,11 @@ class DsqlBed:
     def inside(self, database: str = "postgres") -> str:
         return self._server.url(database)
 
+    @property
+    def server(self) -> PostgresServer:
+        """What is below: it can be killed and started again."""
+        return self._server
+
     def limit(self, *, rows: int = 3000, size: int = 10 * 1024 * 1024) -> None:
         """Lower limits make small tests of large tables."""
         self._set("UPDATE bed.limits SET rows = %s, bytes = %s", rows, size)
