@@ -59,7 +59,9 @@ class SparkBuilder:
         """A job with few rows leaves most cores idle: as many models as the session has places for tasks."""
         if asked is not None:
             return asked
-        rows = self._handle.run("SELECT max(spark_partition_id()) + 1 AS n FROM range(4096)")
+        rows = self._handle.run(
+            "SELECT max(p) + 1 AS n FROM (SELECT spark_partition_id() AS p FROM range(4096))"
+        )
         return min(max(int(rows[0]["n"]), _FEWEST), _MOST)
 
     def inferrer(self) -> SparkInferrer:

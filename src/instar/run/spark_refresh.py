@@ -10,7 +10,7 @@ from instar.backends.base import SWITCH
 from instar.backends.spark import delta_sql
 from instar.backends.spark.aside import aside_name
 from instar.backends.spark.iceberg_ddl import FORMAT_VERSION, create_table
-from instar.backends.spark.statements import full_name, properties_sql, rename_table
+from instar.backends.spark.statements import properties_sql
 from instar.backends.spark.types import spark_type
 from instar.backends.sql import literal_spark, qualified, quote_backtick
 from instar.core.guards import refusal
@@ -133,15 +133,13 @@ def _iceberg(target: Table, place: str, select: str) -> tuple[str, ...]:
 
 def _iceberg_aside(target: Table, place: str, select: str, folder: str | None) -> tuple[str, ...]:
     """CREATE … AS makes every column nullable: filled aside and renamed in; each statement bears repetition."""
-    catalog = place.split(".", 1)[0]
-    aside = aside_name(target.name)
-    full = full_name(catalog, aside)
+    full = f"{place.split('.', 1)[0]}.{qualified(aside_name(target.name), backtick=True)}"
     return (
         f"DROP TABLE IF EXISTS {full}",
         create_table(full, target, folder),
         f"INSERT INTO {full} BY NAME\n{select}",
         f"DROP TABLE IF EXISTS {place}",
-        rename_table(catalog, aside, target.name),
+        f"ALTER TABLE {full} RENAME TO {qualified(target.name, backtick=True)}",
     )
 
 
