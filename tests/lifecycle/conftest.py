@@ -20,6 +20,15 @@ def world(tmp_path: Path) -> World:
     return duckdb_world(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server of its own: these tests ask whole catalogs, and know what is in them."""
+    server = PostgresServer()
+    server.start()
+    yield server
+    server.stop()
+
+
 @pytest.fixture
 def on_postgres(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
