@@ -18,7 +18,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from backends.postgres.server import PostgresServer
 
 URL = "DEMO_POSTGRES"
-ENVIRONMENT = f"  prod: {{type: postgres, url: '${{{URL}}}', schema: shop}}\n"
+PROJECT = f"""\
+name: payments
+version: 1
+default_env: prod
+environments:
+  prod: {{type: postgres, url: "${{{URL}}}", schema: shop}}
+"""
 ROWS = 20_000
 
 BEFORE = """\
@@ -61,32 +67,32 @@ def show(url: str, *statements: str) -> None:
 
 
 def recreate(root: Path, instar: Instar) -> None:
-    """Needs the project at `root`; `instar` runs one command in it."""
+    """Makes a project at `root`; `instar` runs one command in it."""
     manifest = root / "tables" / "payments.yml"
-    project = root / "instar.yml"
-    project.write_text(project.read_text() + ENVIRONMENT)
+    manifest.parent.mkdir(parents=True)
+    (root / "instar.yml").write_text(PROJECT)
     with server() as postgres:
         env = {URL: postgres.url()}
         manifest.write_text(BEFORE)
         show(postgres.url(), "CREATE SCHEMA shop")
-        instar("apply", "payments", "--env", "prod", environment=env)
+        instar("apply", "payments", environment=env, where=root)
         show(
             postgres.url(),
             "INSERT INTO shop.payments SELECT i, 'P' || i, (i / 7.0)::numeric(12, 2)::text"
             f" FROM generate_series(1, {ROWS}) i",
         )
         manifest.write_text(AFTER)
-        words = ("apply", "payments", "--env", "prod", "--allow-rewrite", "--yes")
+        words = ("apply", "payments", "--allow-rewrite", "--yes")
         killed = {**env, "INSTAR_FAILPOINT": "recreate batch done:2"}
-        instar(*words, environment=killed, expect=-signal.SIGKILL)
-        instar(*words, environment=env)
-        instar("revert", "payments", "--env", "prod", "--yes", environment=env)
+        instar(*words, environment=killed, where=root, expect=-signal.SIGKILL)
+        instar(*words, environment=env, where=root)
+        instar("revert", "payments", "--yes", environment=env, where=root)
         show(
             postgres.url(), "SELECT id, code, amount, pg_typeof(amount) FROM shop.payments LIMIT 2"
         )
-        instar("revert", "payments", "--env", "prod", "--yes", environment=env)
+        instar("revert", "payments", "--yes", environment=env, where=root)
         show(
             postgres.url(), "SELECT id, code, amount, pg_typeof(amount) FROM shop.payments LIMIT 2"
         )
-        instar("cleanup", "payments", "--env", "prod", "--yes", environment=env)
-        instar("plan", "payments", "--env", "prod", environment=env)
+        instar("cleanup", "payments", "--yes", environment=env, where=root)
+        instar("plan", "payments", environment=env, where=root)

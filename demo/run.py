@@ -144,11 +144,13 @@ def say(text: str) -> None:
     print(f"\n\033[1m# {text}\033[0m" if sys.stdout.isatty() else f"\n# {text}", flush=True)
 
 
-def instar(*words: str, expect: int = 0, environment: Mapping[str, str] = NOTHING) -> None:
+def instar(
+    *words: str, expect: int = 0, environment: Mapping[str, str] = NOTHING, where: Path = ROOT
+) -> None:
     failpoint = environment.get(POINT)
     crash = f"{POINT}='{failpoint}' " if failpoint else ""
     print(f"$ {crash}instar {' '.join(words)}", flush=True)
-    done = subprocess.run([*INSTAR, *words], cwd=ROOT, env={**os.environ, **environment})
+    done = subprocess.run([*INSTAR, *words], cwd=where, env={**os.environ, **environment})
     if done.returncode != expect:
         raise SystemExit(f"instar ended with {done.returncode}, expected {expect}")
 
@@ -237,7 +239,7 @@ def main() -> None:
     say(
         "7. PostgreSQL: a new key and a number out of text. Killed on the way, finished, put back, forward"
     )
-    recreate(ROOT, instar)
+    recreate(ROOT / "payments", instar)
 
     stop_server(ROOT / ".instar")
     seconds = time.perf_counter() - started
