@@ -143,7 +143,8 @@ class Held:
             assert not differences(live, was), "a blocked plan touched the table"
         else:
             ordered = case.policy is not KEEP
-            assert _seen(live.columns, ordered) == _seen(case.columns, ordered)
+            seen, wanted = _seen(live.columns, ordered), _seen(case.columns, ordered)
+            assert seen == wanted, f"live {seen}\nwanted {wanted}"
         rows = case.rows if case.blocks else case.after
         missing, extra = missing_and_extra(rows, self.harness.rows(live))
         assert not missing, f"missing: {missing}\ninstead: {extra}"

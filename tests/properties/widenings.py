@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -85,7 +86,7 @@ def _wider(draw: st.DrawFn, traits: Traits, type_: Type) -> Type:
             now = draw(st.sampled_from([part.type, *keys]))
         else:
             now = _wider(draw, traits, part.type)
-        made.append(Column(part.name, now, part.nullable))
+        made.append(replace(part, type=now))
     return with_children(type_, tuple(made))
 
 
