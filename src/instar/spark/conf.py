@@ -31,7 +31,7 @@ _SMALL_DATA = {
 }
 
 # Halves the start; the compiler of last resort pays off only in hours of work.
-_QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_QUICK_JVM = ("-XX:+UseSerialGC",)
 
 # A person may sleep over a question that a command asks; its session must still be there.
 _SESSION_TIMEOUT = "12h"
