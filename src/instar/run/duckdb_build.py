@@ -24,6 +24,7 @@ from instar.run.duckdb_infer import DuckDBInferrer
 from instar.run.duckdb_rows import (
     BATCH,
     guards,
+    in_one_statement,
     kept_indexes,
     key_problem,
     lost_objects,
@@ -197,6 +198,12 @@ class DuckDBBuilder:
     # --- data ---
 
     def build(self, order: Order, failpoint: Failpoint) -> int:
+        if (statement := in_one_statement(order, self._ask)) is not None:
+            # No mark: made twice by a resumed run, it is the same table.
+            failpoint("build:statement")
+            rows = self._ask(statement)
+            failpoint("build:committed")
+            return int(rows[0][0])
         self._prepare()
         known = self._rows(order.mark) if order.resumed else None
         if known is not None:
