@@ -31,7 +31,7 @@ def on_delta(root: Path) -> None:
 
         def bare() -> float:
             statements = fresh()
-            return timed(lambda: [handle.run(sql) for sql in statements])
+            return timed(lambda: [handle.sql(sql) for sql in statements])
 
         def ours() -> float:
             fresh()

@@ -96,13 +96,8 @@ class SparkBackend(Backend):
         prove_keys(self.handle, step, self.place(step.after.name), UNTOUCHED)
         for number, statement in enumerate(step.sql, start=1):
             context.failpoint(f"{step.kind}:{number}:before")
-            self.execute(step, statement)
+            self.handle.sql(statement)
             context.failpoint(f"{step.kind}:{number}:after")
-
-    def execute(self, step: Step, statement: str) -> None:
-        """One statement of a step; formats mark their commits with the step's id here."""
-        del step
-        self.handle.run(statement)
 
     def broken_views(self, target: Table) -> Mapping[TableName, str]:
         return broken_views(self.handle, target, self.catalog)

@@ -106,7 +106,7 @@ class DeltaBackend(SparkBackend):
         with self.handle.errors():
             conf.set(_USER_METADATA, mark)
         try:
-            self.handle.run(statement)
+            self.handle.sql(statement)
         finally:
             with self.handle.errors():
                 conf.unset(_USER_METADATA)
