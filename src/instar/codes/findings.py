@@ -162,6 +162,13 @@ FINDINGS: dict[str, CodeDoc] = {
         " them would hold today and not tomorrow.",
         "Use an expression that depends on the row alone; for the moment of the migration, '_default'.",
     ),
+    "F608": CodeDoc(
+        "A privilege is missing",
+        "PostgreSQL was asked whether the role of this connection may do what the plan says. It lets only"
+        " the owner of a table (and members of its role) change it; a new table, a key and a recreation need"
+        " CREATE on the schema; a recreation also touches the views and tables that hang on it.",
+        "Connect as the owner, or grant what the message names.",
+    ),
     # --- F7xx models ---
     "F701": CodeDoc(
         "A model's table must be recomputed",
