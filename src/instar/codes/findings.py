@@ -159,7 +159,8 @@ FINDINGS: dict[str, CodeDoc] = {
         "An expression gives something else each time",
         "A rewrite is verified by computing values again, and goes on after a crash: a '_using' may"
         " depend on neither chance nor the clock, a '_default' not on chance. A CHECK that depends on"
-        " them would hold today and not tomorrow.",
+        " them would hold today and not tomorrow. On PostgreSQL a function counts as chance while it is declared"
+        " VOLATILE, which it is unless its author said otherwise.",
         "Use an expression that depends on the row alone; for the moment of the migration, '_default'.",
     ),
     "F608": CodeDoc(
