@@ -1,6 +1,7 @@
 """Recreation of a PostgreSQL table of five million rows while it may be written to.
 
 Reference: the bare INSERT ... SELECT with the same conversion and the same index builds, in the same run.
+The checksum of the verification is set against a count of the same rows.
 `INSTAR_BENCH_ROWS` sets another size. Besides the wall time it says the CPU seconds of the server and of the client:
 on a machine that has other work to do they are the steadier figure.
 """
@@ -20,11 +21,15 @@ from tests.backends.postgres.server import PostgresServer
 from bench.measure import conditions
 from bench.projects import project_folder, write_manifest
 from instar import Policy, Project
+from instar.backends.postgres.checksum import compared, content
+from instar.core.types import Column, Decimal, Integer, String
 
 ROWS = int(os.environ.get("INSTAR_BENCH_ROWS", "5000000"))
 ROUNDS = 3
+READS = 5
 BEFORE = {"id": "BIGINT NOT NULL", "qty": "STRING", "price": "DECIMAL(12, 2)", "note": "STRING"}
 AFTER = {**BEFORE, "qty": "INT"}
+TYPES = {"id": Integer(64), "qty": Integer(32), "price": Decimal(12, 2), "note": String()}
 KEY = "primary_key: [id]\n"
 BARE = (
     "CREATE TABLE bare (id bigint NOT NULL, qty integer, price numeric(12, 2), note text)",
@@ -125,6 +130,25 @@ def middle(runs: list[Spent]) -> Spent:
     return Spent(*(median(getattr(r, f) for r in runs) for f in ("wall", "server", "client")))
 
 
+def checksum_against_count(server: PostgresServer) -> None:
+    """Of the table that was recreated, read as a whole; several times, as the server counts CPU in ticks."""
+    columns = [Column(name, type_) for name, type_ in TYPES.items()]
+    counts = ", ".join(f"count({column.name})" for column in columns)
+    sides = (f"SELECT {counts} FROM t", content(compared(columns), "t"))
+    with psycopg.connect(server.url(), autocommit=True) as sql:
+        sql.execute("VACUUM ANALYZE t")
+
+        def read(statement: str) -> Spent:
+            return spent(server, lambda: [sql.execute(statement) for _ in range(READS)])
+
+        runs = [[read(statement) for statement in sides] for _ in range(ROUNDS)]
+    count, checksum = (middle([run[side] for run in runs]) for side in (0, 1))
+    print(f"recreate_pg: the checksum of all columns, {READS} times  {checksum}")
+    print(f"recreate_pg: reference, a count of each, {READS} times   {count}")
+    cpu = checksum.server / count.server
+    print(f"recreate_pg: {checksum.wall / count.wall:.2f}x wall, {cpu:.2f}x CPU", flush=True)
+
+
 def main() -> None:
     server = PostgresServer()
     server.start()
@@ -135,8 +159,13 @@ def main() -> None:
             os.environ["INSTAR_BENCH_PG"] = server.url()
             declare(root, AFTER)
             runs = [(bare(server), ours(root, server)) for _ in range(ROUNDS)]
+        report(runs)
+        checksum_against_count(server)
     finally:
         server.stop()
+
+
+def report(runs: list[tuple[Spent, Spent]]) -> None:
     reference, instar = (middle([run[side] for run in runs]) for side in (0, 1))
     cpu = (instar.server + instar.client) / (reference.server + reference.client)
     print(f"recreate_pg: {ROWS:,} rows, {conditions()}")

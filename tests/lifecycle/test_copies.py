@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from instar.apply import QuestionKind
 from instar.apply.failpoints import POINT, TRACE, Failpoints
+from instar.cli.main import run as instar
 from instar.errors import ConfirmationNeeded, StateError, UsageError
 from lifecycle.worker import KILLED, failpoints, run
 from lifecycle.world import World, duckdb_world
@@ -49,21 +51,27 @@ def test_apply_tells_the_rows_of_both_tables_and_what_may_be_done(world: World) 
     assert [q.kind for q in world.asked] == [QuestionKind.REWRITE, QuestionKind.BACKUP]
 
 
+class Killed(BaseException):
+    pass
+
+
+def killed_at(point: str) -> Callable[[Failpoints, str], None]:
+    def reached(self: Failpoints, name: str) -> None:
+        del self
+        if name == point:
+            raise Killed
+
+    return reached
+
+
 @pytest.mark.parametrize("point", ["rewrite:ran", "rewrite:after"])
 def test_a_rewrite_that_was_cut_off_is_told_in_the_same_words(
     world: World, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
-    class Killed(BaseException):
-        pass
-
-    def reached(self: Failpoints, name: str) -> None:
-        if name == point:
-            raise Killed
-
     world.apply(OLD)
     world.fill(ROWS)
     with monkeypatch.context() as patch:
-        patch.setattr(Failpoints, "__call__", reached)
+        patch.setattr(Failpoints, "__call__", killed_at(point))
         with pytest.raises(Killed):
             world.apply(NEW)
     (report,) = world.project.recover()
@@ -146,6 +154,50 @@ def test_revert_says_what_it_costs_and_keeps_it_aside(world: World) -> None:
     assert world.rows("t__instar_old_2") == ["2 | 'Bob'", "3 | 'Cy'"]
     (pending,) = world.plan().pending
     assert pending.steps[0].kind == "rewrite"
+
+
+@pytest.mark.parametrize("reverts", [1, 2], ids=["back", "forward again"])
+def test_what_a_revert_put_aside_is_not_called_the_original(
+    world: World, capsys: pytest.CaptureFixture[str], reverts: int
+) -> None:
+    rewritten(world)
+    for _ in range(reverts):
+        assert instar(["revert", "t", "--yes", "--project", str(world.root)]) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == "`instar plan` shows what its manifest wants otherwise, if anything."
+    assert bool(world.plan().pending) is (reverts == 1)
+    (copy,) = world.project.copies()
+    world.fill(["3 | 'Cy'"])
+    world.asked.clear()
+    world.project.cleanup(confirm=world.yes)
+    assert [q.text for q in world.asked] == [
+        f"[main.t] The copy has 2 rows, the table has 3 rows. Proceeding will DROP the copy ({copy.name})."
+        " This action is IRREVERSIBLE. Do you want to proceed? (yes/no)"
+    ]
+
+
+def test_a_copy_that_nobody_knows_is_not_called_the_original(world: World) -> None:
+    rewritten(world)
+    world.lose_state()
+    world.asked.clear()
+    world.project.cleanup(confirm=world.yes)
+    assert "Original" not in world.asked[0].text
+
+
+def test_a_revert_that_was_cut_off_is_told_in_words_of_its_own(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewritten(world)
+    world.fill(["3 | 'Cy'"])
+    with monkeypatch.context() as patch:
+        patch.setattr(Failpoints, "__call__", killed_at("revert:after"))
+        with pytest.raises(Killed):
+            world.project.revert("t", confirm=world.yes)
+    (report,) = world.project.recover()
+    assert report.notes[-1] == (
+        "The table has 2 rows, what it was before 3 (kept as main.t__instar_old_2)."
+        " `instar revert t` puts that back, `instar cleanup t` drops it for good."
+    )
 
 
 def test_revert_brings_indexes_along(world: World) -> None:

@@ -13,6 +13,7 @@ from instar.backends.registry import rules_for
 from instar.core.findings import Finding, Severity
 from instar.core.schema import TableName
 from instar.errors import InstarError, ProjectError
+from instar.run.builders import runs_models
 from instar.sources.manifest import read_manifests
 from instar.sources.models import load_models, model_files
 from instar.sources.project import Environment, ProjectConfig
@@ -40,7 +41,7 @@ def validated(config: ProjectConfig, env: Environment) -> tuple[Finding, ...]:
     problems = list(found.problems)
     # A model may read a table whose manifest is broken; that is one mistake, not two.
     broken = (TableName(env.schema, path.stem) for path in found.broken)
-    if model_files(config.root):
+    if runs_models(env) and model_files(config.root):
         try:
             load_models(config, env, (*(w.table.name for w in found.wanted), *broken))
         except ProjectError as error:

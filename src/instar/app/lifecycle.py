@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Confirm = Callable[[Sequence[Question]], bool]
 STRANDED = "F504"
+REVERT = "instar revert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class OldCopy:
     run: str | None
     live: Table | None
     live_rows: int | None
+    original: bool
+    """A rewrite put it aside; after a revert, or where nobody knows, it may be the newer of the two."""
 
     @property
     def table(self) -> TableName:
@@ -131,6 +134,7 @@ def _described(copy: Copy, backend: Backend, keeper: Keeper, kept: Kept | None) 
         kept.run if kept is not None else None,
         table,
         keeper.rows(copy.table) if table is not None else None,
+        kept is not None and kept.command not in ("", REVERT),
     )
 
 
@@ -161,7 +165,7 @@ def cleanup(world: World, tables: Sequence[str] = (), confirm: Confirm | None = 
 
 
 def _drop_question(old: OldCopy, step: Step) -> Question:
-    words = cleanup_text(old.table, old.name, old.cost.rows, old.live_rows)
+    words = cleanup_text(old.table, old.name, old.cost.rows, old.live_rows, original=old.original)
     return Question(old.table, step.id, QuestionKind.LAST_COPY, words)
 
 
@@ -212,7 +216,7 @@ def revert(
         if old.run is not None
         else frozenset()
     )
-    report = carried_out(world, old.backend, step, old.live, "instar revert", renames)
+    report = carried_out(world, old.backend, step, old.live, REVERT, renames)
     return Reverted(old, since, report)
 
 
@@ -350,6 +354,11 @@ def _counted(backend: Backend, kept: Kept) -> Counted | None:
 def _counts(kept: Kept, counted: Counted) -> str:
     name = kept.table.name
     then = "" if kept.in_history else f", `instar cleanup {name}` drops it for good"
+    if kept.command == REVERT:
+        return (
+            f"The table has {counted.new:,} rows, what it was before {counted.old:,} (kept as"
+            f" {counted.kept}). `instar revert {name}` puts that back{then}."
+        )
     return (
         f"Original table has {counted.old:,} rows (kept as {counted.kept}),"
         f" new table has {counted.new:,} rows. `instar revert {name}` puts it back{then}."

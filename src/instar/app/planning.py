@@ -78,10 +78,16 @@ def _plan_on(
         for d in drafts
         if d.name in lost
     ]
-    drafts = [d for d in drafts if d.name not in lost]
+    drafts = _judged([d for d in drafts if d.name not in lost], backend)
     costs = backend.measure([d.name for d in drafts if d.live is not None and d.job.changes])
     plans += [completed(d, backend, costs, listener) for d in drafts]
     return plans
+
+
+def _judged(drafts: Sequence[Draft], backend: Backend) -> list[Draft]:
+    """Each draft with what the session's role may not do for it: known before any row is read."""
+    denied = backend.denied([d.job for d in drafts if d.job.changes])
+    return [replace(d, findings=(*d.findings, *denied.get(d.name, ()))) for d in drafts]
 
 
 def completed(

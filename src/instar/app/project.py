@@ -13,6 +13,7 @@ from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported, undeclared
+from instar.app.leaving import left_out, refuse_models, tell_left_out
 from instar.app.lineage import Web, named
 from instar.app.modelling import (
     Modelling,
@@ -37,7 +38,7 @@ from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.dialects import DIALECTS
 from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
-from instar.run.builders import open_builder
+from instar.run.builders import open_builder, runs_models
 from instar.run.options import RunOptions
 from instar.sources.manifest import FOLDER, load_manifests
 from instar.sources.models import EMPTY, Models, load_models, model_files
@@ -105,7 +106,9 @@ class Project:
 
         Everything that is wrong with a file is a finding with an E code.
         """
-        return doctoring.validated(self.config, self.environment(env))
+        chosen = self.environment(env)
+        tell_left_out(self.listener, chosen, left_out(self.config, chosen))
+        return doctoring.validated(self.config, chosen)
 
     def plan(
         self,
@@ -122,8 +125,12 @@ class Project:
 
     def _asked(self, env: str | None, tables: Sequence[str]) -> tuple[Models, tuple[Wanted, ...]]:
         """Files are read before an engine is opened."""
-        models = self.models(env)
-        return models, self.wanted(env, tables, tuple(m.table for m in models.models.values()))
+        models, chosen = self.models(env), self.environment(env)
+        left = left_out(self.config, chosen)
+        known = (*(m.table for m in models.models.values()), *left)
+        wanted = self.wanted(env, tables, known)
+        tell_left_out(self.listener, chosen, left, wanted, tables)
+        return models, wanted
 
     def _planned(
         self,
@@ -139,9 +146,9 @@ class Project:
         return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
 
     def models(self, env: str | None = None) -> Models:
-        """Every model of the project, with what its query reads."""
+        """Every model of the project, with what its query reads; none where none can run."""
         chosen = self.environment(env)
-        if not model_files(self.config.root):
+        if not runs_models(chosen) or not model_files(self.config.root):
             return EMPTY
         declared = [w.table.name for w in load_manifests(self.config, chosen)]
         return load_models(self.config, chosen, declared)
@@ -212,6 +219,7 @@ class Project:
         self, what: str | None = None, env: str | None = None, spark: Any = None
     ) -> tuple[Web, list[Place]]:
         """The column lineage of all models, and the columns that were asked about."""
+        refuse_models(self.config, self.environment(env))
         models = self.models(env)
         with self._world(env, spark, reading=True) as world:
             seen = self.seen(world, models)
@@ -233,6 +241,7 @@ class Project:
         spark: Any = None,
     ) -> RunReport:
         """Plan, ask, evolve and build the models in graph order."""
+        refuse_models(self.config, self.environment(env))
         if not dry_run:
             for report in self.resume(env, spark):
                 if not report.ok and report.error is not None:

@@ -78,13 +78,19 @@ _BACKUP = (
 
 
 def cleanup_text(
-    table: TableName, copy: TableName, old_rows: int | None, new_rows: int | None
+    table: TableName,
+    copy: TableName,
+    old_rows: int | None,
+    new_rows: int | None,
+    *,
+    original: bool = True,
 ) -> str:
-    """The words before the last copy of the old rows goes."""
+    """The words before the last copy of some rows goes; `original`: a rewrite has put it aside."""
+    one, other = ("Original table", "new table") if original else ("The copy", "the table")
     return (
-        f"[{table}] Original table has {_count(old_rows)} rows, new table has {_count(new_rows)} rows."
-        f" Proceeding will DROP the original table ({copy}). This action is IRREVERSIBLE."
-        " Do you want to proceed? (yes/no)"
+        f"[{table}] {one} has {_count(old_rows)} rows, {other} has {_count(new_rows)} rows."
+        f" Proceeding will DROP the {'original table' if original else 'copy'} ({copy})."
+        " This action is IRREVERSIBLE. Do you want to proceed? (yes/no)"
     )
 
 

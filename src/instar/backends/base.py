@@ -19,6 +19,7 @@ from instar.core.capabilities import Rules
 from instar.core.changes import Change
 from instar.core.checks import Proof, ProofResult
 from instar.core.diff import diff
+from instar.core.findings import Finding
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import without_identity
@@ -117,6 +118,14 @@ class Backend(ABC):
         Empty where the engine itself holds on to what its views read.
         """
         del target
+        return {}
+
+    def denied(self, jobs: Sequence[Job]) -> Mapping[TableName, Sequence[Finding]]:
+        """What the session's role would need for the jobs and may not do, by one look for all of them.
+
+        Empty where the engine tells it at the first statement only.
+        """
+        del jobs
         return {}
 
     def unfinished(self, names: Sequence[TableName]) -> frozenset[TableName]:

@@ -225,8 +225,9 @@ FILES: dict[str, CodeDoc] = {
     ),
     "E161": CodeDoc(
         "Not available here",
-        "The materialization, or a Python model, is not available on this kind of environment (yet).",
-        "Choose another one.",
+        "The materialization, a Python model, or any model is not available on this kind of environment (yet)."
+        " Models run on Spark and DuckDB, Python models on Spark; elsewhere a plan has declared tables only.",
+        "Choose another environment or materialization.",
     ),
     "E162": CodeDoc(
         "Settings for a model that does not exist",

@@ -159,8 +159,16 @@ FINDINGS: dict[str, CodeDoc] = {
         "An expression gives something else each time",
         "A rewrite is verified by computing values again, and goes on after a crash: a '_using' may"
         " depend on neither chance nor the clock, a '_default' not on chance. A CHECK that depends on"
-        " them would hold today and not tomorrow.",
+        " them would hold today and not tomorrow. On PostgreSQL a function counts as chance while it is declared"
+        " VOLATILE, which it is unless its author said otherwise.",
         "Use an expression that depends on the row alone; for the moment of the migration, '_default'.",
+    ),
+    "F608": CodeDoc(
+        "A privilege is missing",
+        "PostgreSQL was asked whether the role of this connection may do what the plan says. It lets only"
+        " the owner of a table (and members of its role) change it; a new table, a key and a recreation need"
+        " CREATE on the schema; a recreation also touches the views and tables that hang on it.",
+        "Connect as the owner, or grant what the message names.",
     ),
     # --- F7xx models ---
     "F701": CodeDoc(

@@ -57,11 +57,11 @@ class Draft:
 
     @property
     def provable(self) -> bool:
-        """There are rows to look at, and the projection of them has a meaning."""
-        return self.live is not None and not any(f.code in _MEANINGLESS for f in self.findings)
+        """There are rows that may be looked at, and the projection of them has a meaning."""
+        return self.live is not None and not any(f.code in _UNPROVABLE for f in self.findings)
 
 
-_MEANINGLESS = frozenset({"F104", "F108", "F601", "F606", "F607"})
+_UNPROVABLE = frozenset({"F104", "F108", "F601", "F606", "F607", "F608"})
 
 
 def draft(

@@ -26,12 +26,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An old copy that a rewrite left behind until somebody confirms its DROP."""
+    """An old copy that a rewrite or a revert left behind until somebody confirms its DROP."""
 
     table: TableName
     kept_name: TableName
     run: str
     when: float
+    command: str = ""
+    """What put it aside, where the journal knows."""
 
     @property
     def in_history(self) -> bool:
@@ -128,12 +130,14 @@ class Memory:
 
     def kept(self, env: str) -> tuple[Kept, ...]:
         rows = self._database.read(
-            "SELECT schema, name, kept_schema, kept_name, run, at FROM kept WHERE env = ?"
-            " ORDER BY at, kept_schema, kept_name",
+            "SELECT k.schema, k.name, k.kept_schema, k.kept_name, k.run, k.at, (SELECT min(e.command)"
+            " FROM entries e WHERE e.env = k.env AND e.schema = k.schema AND e.name = k.name"
+            " AND e.run = k.run) FROM kept k WHERE k.env = ? ORDER BY k.at, k.kept_schema, k.kept_name",
             (env,),
         )
         return tuple(
-            Kept(TableName(s, n), TableName(ks, kn), run, at) for s, n, ks, kn, run, at in rows
+            Kept(TableName(s, n), TableName(ks, kn), run, at, command or "")
+            for s, n, ks, kn, run, at, command in rows
         )
 
     def keep(self, env: str, table: TableName, kept_name: TableName, run: str) -> None:

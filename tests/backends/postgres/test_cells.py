@@ -11,7 +11,7 @@ from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT, rung
 from instar.backends.base import RunContext
 from instar.core.findings import Severity
-from instar.core.plan import Rung, Status
+from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Check, Hint, Unique
 from instar.core.types import Binary, Boolean, Column, Decimal, String, Timestamp, array
 from instar.errors import EngineError, InstarError, VerificationFailed
@@ -363,16 +363,63 @@ def test_two_columns_that_differ_in_case_are_told_apart(world: World) -> None:
     assert world.sql("SELECT * FROM t") == [(1, "10")]
 
 
-@pytest.mark.parametrize(("promise", "codes"), [("VOLATILE", ["F607"]), ("IMMUTABLE", [])])
-def test_a_function_that_promises_nothing_is_no_value_of_a_row(
-    world: World, promise: str, codes: list[str]
+PROMISES = {
+    "volatile": ("CREATE FUNCTION {f}(x int) RETURNS int VOLATILE RETURN x * 2", ["F607"]),
+    "immutable": ("CREATE FUNCTION {f}(x int) RETURNS int IMMUTABLE RETURN x * 2", []),
+    "volatile beside an immutable one of that name": (
+        "CREATE FUNCTION {f}(x int) RETURNS int VOLATILE RETURN x * 2;"
+        " CREATE FUNCTION {f}(x text) RETURNS int IMMUTABLE RETURN 1",
+        ["F607"],
+    ),
+    "immutable beside a volatile one of that name": (
+        "CREATE FUNCTION {f}(x int) RETURNS int IMMUTABLE RETURN x * 2;"
+        " CREATE FUNCTION {f}(x text) RETURNS int VOLATILE RETURN 1",
+        [],
+    ),
+}
+NAMES = {"plain": "twice", "in capitals": '"Twice It"', "of the server's": "lower"}
+
+
+def _errors(plan: TablePlan) -> list[str]:
+    return [f.code for f in plan.findings if f.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
+@pytest.mark.parametrize("promise", PROMISES.values(), ids=PROMISES.keys())
+def test_a_using_may_call_a_function_that_promises_the_same_answer(
+    world: World, promise: tuple[str, list[str]], name: str
 ) -> None:
     filled(world, "a int", "(1, 1)")
-    name = f"{world.schema}.twice_{promise.lower()}"
-    world.sql(f"CREATE FUNCTION {name}(x int) RETURNS int {promise} RETURN x * 2")
-    hints = {("b",): Hint(using=f"1 + {name}(a)")}
+    function = f"{world.schema}.{name}"
+    world.sql(promise[0].format(f=function))
+    hints = {("b",): Hint(using=f"1 + {function}(a)")}
     plan = world.plan(world.want(ID, Column("a", INT), Column("b", INT), hints=hints, **KEY))
-    assert [f.code for f in plan.findings if f.severity is Severity.ERROR] == codes
+    assert _errors(plan) == promise[1]
+    assert bool(plan.steps) is not bool(promise[1])
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
+@pytest.mark.parametrize("promise", PROMISES.values(), ids=PROMISES.keys())
+def test_a_check_may_call_a_function_that_promises_the_same_answer(
+    world: World, promise: tuple[str, list[str]], name: str
+) -> None:
+    filled(world, "a int", "(1, 1)")
+    function = f"{world.schema}.{name}"
+    world.sql(promise[0].format(f=function))
+    few = Check("few", f"{function}(a) < 9")
+    plan = world.plan(world.want(ID, Column("a", INT), constraints=(few,), **KEY))
+    assert _errors(plan) == promise[1]
+    assert bool(plan.steps) is not bool(promise[1])
+
+
+def test_a_check_that_the_table_has_is_not_judged(world: World) -> None:
+    filled(world, "a int", "(1, 1)")
+    function = f"{world.schema}.twice"
+    world.sql(f"CREATE FUNCTION {function}(x int) RETURNS int VOLATILE RETURN x * 2")
+    world.sql(f"ALTER TABLE t ADD CONSTRAINT few CHECK ({function}(a) < 9)")
+    few = Check("few", f"{function}(A)<9")
+    plan = world.plan(world.want(ID, Column("a", INT), constraints=(few,), **KEY))
+    assert (plan.findings, plan.steps) == ((), ())
 
 
 def test_a_default_that_does_not_fit_its_column(world: World) -> None:

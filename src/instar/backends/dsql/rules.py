@@ -13,9 +13,8 @@ from instar.backends.postgres.create import column_sql
 from instar.backends.postgres.normalize import normalized
 from instar.backends.postgres.rules import PostgresRules
 from instar.backends.postgres.scratch import Speller, types_of
-from instar.backends.postgres.script import SCRIPT, Part, dump
+from instar.backends.postgres.script import SCRIPT, Part, dump, has_schema, has_table
 from instar.backends.relational.create import create_step, schema_sql
-from instar.backends.sql import literal, qualified
 from instar.backends.values import expressions_in
 from instar.core.changes import Change
 from instar.core.findings import Finding
@@ -56,6 +55,7 @@ def _create(target: Table) -> Step:
 
 
 def _parts(step: Step) -> Iterator[Part]:
+    name = step.after.name
+    there = {"CREATE SCHEMA": has_schema(name.schema), "CREATE TABLE ": has_table(name)}
     for sql in step.sql:
-        there = f"SELECT to_regclass({literal(qualified(step.after.name))}) IS NOT NULL"
-        yield Part((sql,), there if sql.startswith("CREATE TABLE ") else "", once=True)
+        yield Part((sql,), there.get(sql[:13], ""), once=True)

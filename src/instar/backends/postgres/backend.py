@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from instar.backends.base import Backend, NotATable, Outcome, RunContext, same_schema
 from instar.backends.postgres import catalog
+from instar.backends.postgres.allowed import denied
 from instar.backends.postgres.fill import FILL, Fill, run_fill
 from instar.backends.postgres.inspect import HELPER, read_tables
 from instar.backends.postgres.keeper import PostgresKeeper
@@ -20,6 +21,7 @@ from instar.backends.postgres.scratch import Scratch
 from instar.backends.postgres.script import SCRIPT, Part, load, run_script
 from instar.backends.postgres.session import Session
 from instar.core.checks import Proof, ProofResult
+from instar.core.findings import Finding
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
 from instar.errors import InstarError
@@ -66,6 +68,9 @@ class PostgresBackend(Backend):
             return {}
         rows = self.session.ask(catalog.SIZES, [[n.schema for n in names], [n.name for n in names]])
         return {TableName(r[0], r[1]): Cost(r[2] if r[2] >= 0 else None, r[3]) for r in rows}
+
+    def denied(self, jobs: Sequence[Job]) -> Mapping[TableName, Sequence[Finding]]:
+        return denied(self.session.ask, jobs)
 
     def prove(self, job: Job, proofs: Sequence[Proof]) -> Sequence[ProofResult]:
         return prove(self.session.ask, self._scratch, job, proofs)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from instar.backends.postgres.facts import Facts
+from instar.backends.postgres.script import Part, has_schema, has_table, script
 from instar.backends.postgres.types import type_sql
 from instar.backends.relational import create
 from instar.backends.sql import quote_double
@@ -13,8 +16,12 @@ from instar.core.types import Column
 
 def create_step(table: Table) -> Step:
     schema = table.name.schema
-    made = () if schema == "public" else (create.schema_sql(schema),)
-    return create.create_step(table, column_sql, made)
+    if schema == "public":
+        return create.create_step(table, column_sql, ())
+    step = create.create_step(table, column_sql, (create.schema_sql(schema),))
+    first, *rest = step.sql
+    parts = [Part((first,), has_schema(schema)), Part(tuple(rest), has_table(table.name))]
+    return replace(step, data=script(parts))
 
 
 def column_sql(column: Column, facts: Facts = Facts(), origin: str | None = None) -> str:

@@ -161,13 +161,18 @@ class PostgresNormalizer(Normalizer):
         if self.speller is None or self._has_check(text, columns, names):
             return text
         as_named = tuple(replace(c, name=n) for c, n in zip(columns, names, strict=True))
+        found = text
         try:
-            return spelled(self.speller.check(text, as_named), names).text
+            found = spelled(self.speller.check(text, as_named), names).text
         except NotTaken as error:
             self.bad(f"CHECK '{name}'", sql, str(error))
+            return text
         except BadExpression:
             pass
-        return text
+        moving = self._declared_volatile(expression, as_named)
+        if moving and not self.has_check(found):
+            self.moving(f"CHECK '{name}'", moving)
+        return found
 
     def _has_check(self, text: str, columns: tuple[Column, ...], names: tuple[str, ...]) -> bool:
         """The table has it in this spelling, and no type changes that would alter it."""
@@ -200,7 +205,7 @@ class PostgresNormalizer(Normalizer):
         if expression.has_subquery:
             self.bad(what, sql, "it holds a query", path)
             return "NULL"
-        if self._moves(what, key, expression, path):
+        if self._moves(what, key, expression, rows, path):
             return "NULL"
         if rows and self.speller is not None:
             try:
@@ -224,19 +229,23 @@ class PostgresNormalizer(Normalizer):
             return not required
         return bare(found.type) == bare(self.kept(wish.type)[0])
 
-    def _moves(self, what: str, key: str, expression: Expression, path: Path) -> bool:
-        moving = expression.volatile or self._declared_volatile(expression)
+    def _moves(
+        self, what: str, key: str, expression: Expression, rows: tuple[Column, ...], path: Path
+    ) -> bool:
+        moving = expression.volatile or self._declared_volatile(expression, rows)
         if key == "_using":
             moving = moving or expression.moving
         if moving:
             self.moving(what, _as_written(moving, expression.text), path)
         return bool(moving)
 
-    def _declared_volatile(self, expression: Expression) -> frozenset[str]:
+    def _declared_volatile(
+        self, expression: Expression, rows: tuple[Column, ...]
+    ) -> frozenset[str]:
         """Functions of the server, and of its people, that promise nothing about their answer."""
         if self.speller is None or not expression.functions:
             return frozenset()
-        return self.speller.volatile(expression.functions)
+        return self.speller.volatile(expression.functions, expression.text, rows)
 
 
 def _as_written(functions: frozenset[str], sql: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from instar.backends.postgres.types import parse_type, type_sql
 from instar.backends.sql import qualified, quote_double
 from instar.core.schema import Table
 from instar.core.types import Column, Type
-from instar.errors import InstarError
+from instar.errors import EngineError, InstarError
 
 _DEFAULT = """SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
 WHERE adrelid = '{table}'::regclass AND adnum = 1"""
@@ -19,6 +19,10 @@ _CHECK = """SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
 WHERE conrelid = '{table}'::regclass AND contype = 'c'"""
 _VOLATILE = """SELECT proname FROM pg_proc WHERE proname = ANY(%s::name[])
 GROUP BY proname HAVING bool_and(provolatile = 'v')"""
+_CALLED = """SELECT string_agg(DISTINCT p.proname, ' ') FROM pg_constraint k
+JOIN pg_depend d ON d.classid = 'pg_constraint'::regclass AND d.objid = k.oid
+JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
+WHERE k.conrelid = '{table}'::regclass AND k.contype = 'c' AND p.provolatile = 'v'"""
 _TYPE = "SELECT format_type(%s::oid, %s::integer)"
 _FORBIDDEN = "E252"
 """That the role may not create a table says nothing about the expression."""
@@ -33,7 +37,9 @@ class Speller(Protocol):
 
     def type_of(self, sql: str, columns: Sequence[Column]) -> Type | None: ...
 
-    def volatile(self, functions: frozenset[str]) -> frozenset[str]: ...
+    def volatile(
+        self, functions: frozenset[str], sql: str, columns: Sequence[Column]
+    ) -> frozenset[str]: ...
 
     def index(self, body: str, table: Table, types: Mapping[str, Type]) -> None: ...
 
@@ -60,8 +66,7 @@ class Scratch:
 
     def check(self, sql: str, columns: Sequence[Column]) -> str:
         """The expression of a CHECK as the catalog will report it."""
-        body = ", ".join(f"{quote_double(c.name)} {type_sql(c.type)}" for c in columns)
-        make = f"CREATE {self.kind} {self.table} ({body}, CHECK ({sql}))"
+        make = self._checked(sql, columns)
         found = self._cached(("check", sql, tuple(columns)), lambda: self._try(make, _CHECK))
         return str(found)
 
@@ -87,16 +92,36 @@ class Scratch:
         assert found is None or not isinstance(found, str)
         return found  # type: ignore[return-value]
 
-    def volatile(self, functions: frozenset[str]) -> frozenset[str]:
-        """Those of the functions that are declared volatile, in each of their forms."""
+    def volatile(
+        self, functions: frozenset[str], sql: str, columns: Sequence[Column]
+    ) -> frozenset[str]:
+        """Those of an expression's functions that are declared volatile.
+
+        The server's own by name, if each of their forms is; people's by what the server binds the call to.
+        """
 
         def work() -> frozenset[str]:
             rows = self._session.ask(_VOLATILE, [sorted(functions)])
-            return frozenset(str(row[0]) for row in rows)
+            return frozenset(str(row[0]) for row in rows) | self._called(sql, columns)
 
-        found = self._cached(("volatile", functions), work)
+        found = self._cached(("volatile", sql, tuple(columns)), work)
         assert isinstance(found, frozenset)
         return found
+
+    def _called(self, sql: str, columns: Sequence[Column]) -> frozenset[str]:
+        try:
+            found = self._try(self._checked(f"({sql}) IS NULL", columns), _CALLED)
+        except NotTaken:
+            return frozenset()
+        except EngineError as error:
+            if error.code != _FORBIDDEN:
+                raise
+            return frozenset()
+        return frozenset((found or "").split())
+
+    def _checked(self, sql: str, columns: Sequence[Column]) -> str:
+        body = ", ".join(f"{quote_double(c.name)} {type_sql(c.type)}" for c in columns)
+        return f"CREATE {self.kind} {self.table} ({body}, CHECK ({sql}))"
 
     def index(self, body: str, table: Table, types: Mapping[str, Type]) -> None:
         """Whether an index of the table could be built if these columns had other types."""

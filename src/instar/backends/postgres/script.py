@@ -139,6 +139,15 @@ def is_required(table: TableName, column: str) -> str:
     )
 
 
+def has_schema(schema: str) -> str:
+    """CREATE SCHEMA IF NOT EXISTS asks for CREATE on the database even where the schema is there."""
+    return f"SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)})"
+
+
+def has_table(table: TableName) -> str:
+    return f"SELECT to_regclass({_regclass(table)}) IS NOT NULL"
+
+
 def either(*queries: str) -> str:
     return "SELECT " + " OR ".join(f"({query})" for query in queries)
 

@@ -78,7 +78,8 @@ def revert(
 ) -> None:
     """Put the old copy of a table back, after a question that says how many rows it costs.
 
-    What is the table now is kept as an old copy in its turn. The next plan shows the change again.
+    What is the table now is kept as an old copy in its turn, so that a revert can be reverted. The next plan
+    shows what the manifest wants otherwise: after a rewrite is reverted, the change again.
     """
     screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, watcher):
@@ -130,7 +131,10 @@ def _reverted(done: Reverted) -> list[Line]:
         return []
     table = done.copy.table
     words = f"{table} is as {done.copy.name} was: {plural(done.since.old_rows, 'row')}."
-    return [[("bold", words)], [("dim", "`instar plan` shows the change again.")]]
+    return [
+        [("bold", words)],
+        [("dim", "`instar plan` shows what its manifest wants otherwise, if anything.")],
+    ]
 
 
 def _cleanup_document(found: Sequence[OldCopy], done: Cleaned | None) -> dict[str, Any]:
