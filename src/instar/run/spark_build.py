@@ -87,8 +87,7 @@ class SparkBuilder:
             own = self.formats.get(target.table)
             place = self.place(target.table, own) if own else self.outside_place(read, target)
             try:
-                with self._handle.errors():
-                    schema = self._handle.session.table(place).schema.json()
+                schema = self._handle.schema(place)
             except EngineError:
                 continue
             found[target.table] = Table(target.table, columns_from_json(schema))

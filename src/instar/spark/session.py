@@ -46,6 +46,19 @@ class SparkHandle:
             rows: list[Row] = self.session.sql(text).collect()
             return rows
 
+    def schema(self, place: str) -> str:
+        """The columns of a table or view, as Spark's JSON.
+
+        A session that was handed in may have read a Parquet table before another session changed it: it
+        remembers the columns and the files of that day until it is told to look again.
+        """
+        if self._tag is not None:
+            # Files named by their path are no table of a catalog; what is missing says so below.
+            with contextlib.suppress(InstarError):
+                self.run(f"REFRESH TABLE {place}")
+        with self.errors():
+            return str(self.session.table(place).schema.json())
+
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
         """Put this around DataFrame work done outside `sql` and `run`."""
