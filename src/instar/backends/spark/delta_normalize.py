@@ -184,17 +184,16 @@ class DeltaNormalizer(Normalizer):
                 self.say("F603", words)
 
     def _properties(self, table: Table) -> tuple[bool | None, Mapping[str, str]]:
-        tracking, kept = table.change_tracking, {}
-        for key, value in table.properties.items():
-            if key == TRACKING:
-                tracking = value.lower() == "true" if tracking is None else tracking
-            elif key in _SET_BY_US and value.lower() == _SET_BY_US[key]:
-                continue
-            elif is_own(key):
-                self.say("F604", f"property '{key}' is not yours to set; it is left out")
-            else:
-                kept[key] = value
+        tracking, said = table.change_tracking, table.properties.get(TRACKING)
+        if tracking is None and said is not None:
+            tracking = said.lower() == "true"
+        kept = {k: v for k, v in self.settable().items() if k != TRACKING and k not in _SET_BY_US}
         return tracking, MappingProxyType(kept)
+
+    def reserved(self, key: str) -> bool:
+        if key == TRACKING or self.wanted.table.properties[key].lower() == _SET_BY_US.get(key):
+            return False
+        return super().reserved(key) or is_own(key)
 
 
 def _spelled_hint(hint: Hint) -> Hint:

@@ -54,7 +54,7 @@ class IcebergNormalizer(Normalizer):
             format="iceberg",
             constraints=(),
             change_tracking=None,
-            properties=MappingProxyType(without_implied(table.properties, bool(table.cluster_by))),
+            properties=MappingProxyType(without_implied(self.settable(), bool(table.cluster_by))),
             primary_key=tuple(spelled.get(self.fold(k), k) for k in table.primary_key),
             partition_by=tuple(sorted(self._partitions(table, named))),
             cluster_by=tuple(self._order(table, named)),
