@@ -115,13 +115,10 @@ class DeltaNormalizer(Normalizer):
     def _nullable(self, column: Column, path: Path) -> bool:
         """Inside an array or a map."""
         there = self.live.column(self._live_path(path)) if self.live else None
-        if there is not None:
-            # Type text cannot say it: what is there stays.
-            return there.nullable
-        if column.nullable:
-            return True
-        self.say("F604", f"'{path_text(path)}': no NOT NULL inside an array or a map", path)
-        return True
+        if not column.nullable and (there is None or there.nullable):
+            self.say("F604", f"'{path_text(path)}': no NOT NULL inside an array or a map", path)
+        # Type text cannot say that elements are never NULL: what is there stays.
+        return there.nullable if there is not None else True
 
     def _live_path(self, path: Path) -> Path:
         """Where the live table has a wanted path, renames not counted."""
