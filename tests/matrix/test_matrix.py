@@ -14,7 +14,8 @@ from instar.app.matrix import matrix, published
 from instar.backends.registry import rules_for
 from instar.backends.spark.parquet_capability import EXTERNAL
 from instar.spark import SparkHandle
-from instar.testing.matrix import BACKENDS, foreseen, operations, probe
+from instar.testing.matrix import BACKENDS, foreseen, probe
+from instar.testing.operations import operations
 from instar.testing.scenario import Scenario
 from matrix.__main__ import PAGE, spark_harness, versions
 

@@ -9,9 +9,11 @@ import pytest
 
 from instar import Project
 from instar.errors import ProjectError
-from instar.spark import SparkHandle
+from instar.spark import SparkHandle, SparkSettings, SparkSqlError, open_session
+from instar.spark.conf import KEEPS_NOT_NULL
 from models.lake import CATALOGS, Lake
 from models.readers import reading
+from models.world import policy
 
 pytestmark = pytest.mark.spark
 
@@ -112,14 +114,97 @@ def test_two_models_at_once_and_what_reads_them_after(lake: Lake, tmp_path: Path
     assert told["both"][0] >= max(told["a"][1], told["b"][1])
 
 
-def test_a_reader_of_delta_sees_the_old_table_or_the_new_one(lake: Lake) -> None:
-    lake.model("m", "SELECT id, 'one' AS n FROM src")
+REQUIRED = "columns: {id: {nullable: false}}"
+
+
+@pytest.mark.parametrize("front", ["format: delta", f"format: iceberg\n{REQUIRED}"])
+def test_a_reader_sees_the_old_table_or_the_new_one(lake: Lake, front: str) -> None:
+    catalog = "ice" if "iceberg" in front else "spark_catalog"
+    lake.model("m", "SELECT id, 'one' AS n FROM src", front)
     lake.run()
-    lake.model("m", "SELECT id, n FROM src")
-    asked = f"SELECT count(*), min(n), max(n) FROM spark_catalog.{lake.schema}.m"
+    lake.model("m", "SELECT id, n FROM src", front)
+    asked = f"SELECT count(*), min(n), max(n) FROM {catalog}.{lake.schema}.m"
     with reading(lambda: tuple(lake.spark.run(asked)[0])) as seen:
         lake.run("allow_full_refresh")
-    assert set(seen) == {(2, "one", "one"), (2, 10, 20)}
+    told = {answer for answer in seen if not _overtaken(answer)}
+    assert told == {(2, "one", "one"), (2, 10, 20)}
+    if catalog == "ice":
+        assert nullable(lake, "m", "ice") == {"id": False, "n": True}
+
+
+def _overtaken(answer: object) -> bool:
+    """Delta tells a reader that was analysed before the commit and runs after it to ask again."""
+    again = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
+    return isinstance(answer, SparkSqlError) and answer.condition == again
+
+
+VALUES = {
+    "b": "id > 0",
+    "i": "id",
+    "l": "CAST(id AS BIGINT)",
+    "f": "CAST(id AS FLOAT)",
+    "d": "CAST(id AS DOUBLE)",
+    "e": "CAST(0.25 AS DECIMAL(2, 2))",
+    "g": "CAST(id AS DECIMAL(38, 0))",
+    "t": "CAST(id AS STRING)",
+    "y": "CAST(CAST(id AS STRING) AS BINARY)",
+    "a": "DATE '2024-01-01'",
+    "z": "TIMESTAMP '2024-01-01 00:00:00'",
+    "w": "TIMESTAMP_NTZ '2024-01-01 00:00:00'",
+    "s": "named_struct('k', 1, 'v', array(named_struct('x', id)))",
+    "r": "array(id)",
+    "m": "map('k', id)",
+}
+"""A value of every type that Iceberg keeps."""
+
+
+def test_not_null_of_every_type_is_kept_by_a_refresh_and_nothing_inside_becomes_it(
+    lake: Lake,
+) -> None:
+    columns = ", ".join(f"{value} AS {name}" for name, value in VALUES.items())
+    front = "format: iceberg\nschema_evolution: {strategy: full_refresh}\n"
+    said = ", ".join(f"{name}: {{nullable: false}}" for name in VALUES)
+    lake.model("m", f"SELECT {columns}, 'old' AS o FROM src", f"{front}columns: {{{said}}}")
+    lake.run()
+    before = [{k: v for k, v in row.items() if k != "o"} for row in lake.rows("m", "ice", "i")]
+    lake.model("m", f"SELECT {columns}, 1 AS o FROM src", f"{front}columns: {{{said}}}")
+    lake.run("allow_full_refresh")
+    assert [dict(row) for row in lake.rows("m", "ice", "i")] == [{**row, "o": 1} for row in before]
+    found = lake.spark.session.table(f"ice.{lake.schema}.m").schema
+    assert {f.name: f.nullable for f in found.fields} == {**dict.fromkeys(VALUES, False), "o": True}
+    struct = found["s"].dataType
+    assert [f.nullable for f in struct.fields] == [True, True]
+    assert struct["v"].dataType.containsNull
+    assert found["m"].dataType.valueContainsNull
+
+
+def test_a_null_where_none_may_be_leaves_the_old_table(lake: Lake) -> None:
+    front = f"format: iceberg\n{REQUIRED}"
+    lake.model("m", "SELECT id, 'one' AS n FROM src", front)
+    lake.run()
+    lake.model("m", "SELECT CASE WHEN id > 1 THEN id END AS id, n FROM src", front)
+    report = Project.load(lake.root).run(
+        policy=policy(["allow_full_refresh"]), confirm=lambda _: True, spark=lake.spark.session
+    )
+    (error,) = [r.error for r in report.results if r.error]
+    assert "the query gives NULL for 'id', which is NOT NULL" in str(error)
+    assert lake.rows("m", "ice") == [{"id": 1, "n": "one"}, {"id": 2, "n": "one"}]
+
+
+def test_not_null_in_a_session_whose_create_as_forgets_it(
+    lake: Lake, spark_root: Path, spark: SparkHandle
+) -> None:
+    """Its owner has said so before it first used the catalog: the table is renamed in."""
+    with open_session(SparkSettings(spark_root), note=lambda _: None) as other:
+        other.session.conf.set(KEEPS_NOT_NULL, "true")
+        lake.spark = other
+        lake.model("m", "SELECT id, 'one' AS n FROM src", f"format: iceberg\n{REQUIRED}")
+        lake.run()
+        lake.model("m", "SELECT id, n FROM src", f"format: iceberg\n{REQUIRED}")
+        lake.run("allow_full_refresh")
+        assert lake.rows("m", "ice") == [{"id": 1, "n": 10}, {"id": 2, "n": 20}]
+        assert nullable(lake, "m", "ice") == {"id": False, "n": True}
+        lake.spark = spark
 
 
 def test_a_new_required_column_of_parquet_is_not_let_through(lake: Lake) -> None:

@@ -87,8 +87,7 @@ class SparkBuilder:
             own = self.formats.get(target.table)
             place = self.place(target.table, own) if own else self.outside_place(read, target)
             try:
-                with self._handle.errors():
-                    schema = self._handle.session.table(place).schema.json()
+                schema = self._handle.schema(place)
             except EngineError:
                 continue
             found[target.table] = Table(target.table, columns_from_json(schema))
@@ -130,7 +129,9 @@ class SparkBuilder:
     def refresh_steps(self, model: Model, target: Table, sql: str) -> tuple[Step, ...]:
         place = self.place(target.name, model.format)
         text = f"SELECT * FROM {self._staged_place(model)}" if model.python else sql
-        return refresh_steps(model, target, place, text, self._location(target.name, model.format))
+        location = self._location(target.name, model.format)
+        exact = self._handle.keeps_not_null
+        return refresh_steps(model, target, place, text, location, exact=exact)
 
     def _staged_place(self, model: Model) -> str:
         name = TableName(model.table.schema, f"{model.table.name}__instar_rows")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from instar.backends.base import SWITCH
 from instar.backends.spark import delta_sql
 from instar.backends.spark.aside import aside_name
 from instar.backends.spark.iceberg_ddl import FORMAT_VERSION, create_table
 from instar.backends.spark.statements import properties_sql
-from instar.backends.spark.types import spark_type
+from instar.backends.spark.types import spark_type, value_type
 from instar.backends.sql import literal_spark, qualified, quote_backtick
 from instar.core.guards import refusal
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
+from instar.core.types import Array, Column, Decimal, Map, Struct, Type, children
 from instar.run.building import REACH
 from instar.run.keys import far_times, null_keys, twice
 from instar.sources.models import Model
@@ -24,12 +25,14 @@ _TWICE = "__instar_twice"
 
 
 def refresh_steps(
-    model: Model, target: Table, place: str, sql: str, location: str
+    model: Model, target: Table, place: str, sql: str, location: str, *, exact: bool
 ) -> tuple[Step, ...]:
-    """`location` is where the files of the live table lie; Delta does not ask."""
+    """`location` is where the files of the live table lie; Delta does not ask. `exact`: CREATE … AS on Iceberg
+    takes over what of the query may be NULL."""
     lost = ("rows that the query no longer returns",) if model.incremental else ()
-    select = _selected(model, target, sql)
-    required = any(not c.nullable for c in target.columns)
+    exact = exact and model.format == "iceberg"
+    select = _selected(model, target, sql, _exact if exact else _column)
+    required = not exact and any(not c.nullable for c in target.columns)
     if model.format == "parquet":
         statements = _parquet(target, place, select, _next_folder(location, select))
     elif model.format == "iceberg" and required:
@@ -56,7 +59,7 @@ def to_table_steps(model: Model, target: Table, place: str, sql: str) -> tuple[S
     """Built aside, then the view goes and the table takes its name; each statement bears repetition."""
     aside = TableName(target.name.schema, f"{target.name.name}__instar_new")
     full = f"{place.split('.', 1)[0]}.{qualified(aside, backtick=True)}"
-    select = _selected(model, target, sql)
+    select = _selected(model, target, sql, _column)
     if model.format == "delta":
         said = properties_sql(delta_sql.create_properties(target, frozenset()))
         how = f"USING delta TBLPROPERTIES ({said})"
@@ -96,9 +99,9 @@ def broken_rows(model: Model) -> Iterator[tuple[str, str]]:
         yield f"({at} < {first} OR {at} >= {stop})", message
 
 
-def _selected(model: Model, target: Table, sql: str) -> str:
+def _selected(model: Model, target: Table, sql: str, column: Callable[[Column], str]) -> str:
     """The query with exactly the columns and scalar types of the target; a broken key fails in it."""
-    columns = ", ".join(_column(c.name, spark_type(c.type)) for c in target.columns)
+    columns = ", ".join(f"{column(c)} AS {quote_backtick(c.name)}" for c in target.columns)
     if model.incremental is None:
         return f"SELECT {columns} FROM (\n{sql}\n)"
     broken = list(broken_rows(model))
@@ -114,10 +117,50 @@ def _selected(model: Model, target: Table, sql: str) -> str:
     return f"SELECT {columns} FROM {source} WHERE CASE {cases} ELSE TRUE END"
 
 
-def _column(name: str, type_: str) -> str:
-    quoted = quote_backtick(name)
-    nested = type_.lower().startswith(("struct", "array", "map"))
-    return quoted if nested else f"CAST({quoted} AS {type_}) AS {quoted}"
+def _column(column: Column) -> str:
+    quoted = quote_backtick(column.name)
+    nested = bool(children(column.type))
+    return quoted if nested else f"CAST({quoted} AS {spark_type(column.type)})"
+
+
+def _exact(column: Column) -> str:
+    """Spark's analyser must see what may be NULL, at every depth, and what may not: a NULL there fails."""
+    value = f"IF(TRUE, {_column(column)}, CAST(NULL AS {value_type(column.type)}))"
+    if column.nullable:
+        return value
+    words = refusal("E210", f"the query gives NULL for '{column.name}', which is NOT NULL")
+    return f"coalesce({value}, raise_error({literal_spark(words)}), {_something(column.type)})"
+
+
+_SOMETHING = {
+    "BOOLEAN": "FALSE",
+    "INT": "0",
+    "BIGINT": "0L",
+    "FLOAT": "0F",
+    "DOUBLE": "0D",
+    "STRING": "''",
+    "BINARY": "X''",
+    "DATE": "DATE '1970-01-01'",
+    "TIMESTAMP": "TIMESTAMP '1970-01-01 00:00:00'",
+    "TIMESTAMP_NTZ": "TIMESTAMP_NTZ '1970-01-01 00:00:00'",
+    "VARIANT": "to_variant_object(map('', 0))",
+}
+
+
+def _something(type_: Type) -> str:
+    """Any value of the type, never reached: behind it Spark's analyser knows that there is no NULL."""
+    match type_:
+        case Struct(fields):
+            pairs = (f"{literal_spark(f.name)}, CAST(NULL AS {value_type(f.type)})" for f in fields)
+            return f"named_struct({', '.join(pairs)})"
+        case Array():
+            return "array()"
+        case Map():
+            return "map()"
+        case Decimal(_, scale):
+            return f"{'0.' + '0' * scale if scale else '0'}BD"
+        case _:
+            return _SOMETHING[value_type(type_)]
 
 
 def _delta(target: Table, place: str, select: str) -> tuple[str, ...]:
@@ -132,7 +175,8 @@ def _iceberg(target: Table, place: str, select: str) -> tuple[str, ...]:
 
 
 def _iceberg_aside(target: Table, place: str, select: str, folder: str | None) -> tuple[str, ...]:
-    """CREATE … AS makes every column nullable: filled aside and renamed in; each statement bears repetition."""
+    """For a session in which CREATE … AS makes every column nullable: filled aside and renamed in; each
+    statement bears repetition."""
     full = f"{place.split('.', 1)[0]}.{qualified(aside_name(target.name), backtick=True)}"
     return (
         f"DROP TABLE IF EXISTS {full}",

@@ -9,6 +9,9 @@ from pathlib import Path
 DELTA_CATALOG = "spark_catalog"
 ICEBERG_CATALOG = "ice"
 
+KEEPS_NOT_NULL = f"spark.sql.catalog.{ICEBERG_CATALOG}.use-nullable-query-schema"
+"""Whether CREATE … AS makes every column of an Iceberg table nullable; read when a session first uses it."""
+
 # What a statement means must not depend on where it runs.
 PINNED = {
     "spark.sql.session.timeZone": "UTC",
@@ -40,7 +43,7 @@ _SESSION_TIMEOUT = "12h"
 def table_conf(data: Path, given: Iterable[str]) -> dict[str, str]:
     """Extensions and catalogs with all data under one folder; a catalog given by hand stays."""
     given = set(given)
-    conf = {"spark.sql.extensions": ",".join(_EXTENSIONS)}
+    conf = {"spark.sql.extensions": ",".join(_EXTENSIONS), KEEPS_NOT_NULL: "false"}
     if f"spark.sql.catalog.{DELTA_CATALOG}" not in given:
         conf |= {
             f"spark.sql.catalog.{DELTA_CATALOG}": "org.apache.spark.sql.delta.catalog.DeltaCatalog"

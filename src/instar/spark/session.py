@@ -6,12 +6,12 @@ import contextlib
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from instar.errors import InstarError
 from instar.spark import classic, connect
-from instar.spark.conf import DELTA_CATALOG, ICEBERG_CATALOG, PINNED
+from instar.spark.conf import DELTA_CATALOG, ICEBERG_CATALOG, KEEPS_NOT_NULL, PINNED
 from instar.spark.failures import silence, translated
 from instar.spark.server import Lease, lease_server
 from instar.spark.settings import SparkSettings
@@ -35,6 +35,13 @@ class SparkHandle:
         # In a session that is also the user's, only what we run may be cancelled.
         self._tag = f"instar-{uuid.uuid4().hex}" if shared else None
 
+    @cached_property
+    def keeps_not_null(self) -> bool:
+        """Whether CREATE … AS on Iceberg keeps the NOT NULL of its query: so in every session of ours, in one
+        that was handed in where its owner has said so."""
+        with self.errors():
+            return str(self.session.conf.get(KEEPS_NOT_NULL, None)) == "false"
+
     def sql(self, text: str) -> DataFrame:
         """Run a command, or prepare a query."""
         with self.errors():
@@ -45,6 +52,19 @@ class SparkHandle:
         with self.errors():
             rows: list[Row] = self.session.sql(text).collect()
             return rows
+
+    def schema(self, place: str) -> str:
+        """The columns of a table or view, as Spark's JSON.
+
+        A session that was handed in may have read a Parquet table before another session changed it: it
+        remembers the columns and the files of that day until it is told to look again.
+        """
+        if self._tag is not None:
+            # Files named by their path are no table of a catalog; what is missing says so below.
+            with contextlib.suppress(InstarError):
+                self.run(f"REFRESH TABLE {place}")
+        with self.errors():
+            return str(self.session.table(place).schema.json())
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -90,7 +110,7 @@ class SparkHandle:
 def open_session(settings: SparkSettings, note: Callable[[str], None]) -> SparkHandle:
     """Open the session that the settings describe; `note` hears what takes long."""
     if settings.connect_url is not None:
-        conf = (*PINNED.items(), *settings.conf)
+        conf = (*PINNED.items(), (KEEPS_NOT_NULL, "false"), *settings.conf)
         remote = connect.open_remote(settings.connect_url, conf)
         return SparkHandle(remote, at_close=partial(connect.close, remote))
     if settings.master is not None:

@@ -27,6 +27,10 @@ class Shape:
     primary_key: tuple[str, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     comment: str | None = None
+    cluster_by: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    change_tracking: bool | None = None
 
     def named(self, name: TableName) -> Table:
         return Table(
@@ -34,6 +38,10 @@ class Shape:
             self.columns,
             primary_key=self.primary_key,
             constraints=self.constraints,
+            cluster_by=self.cluster_by,
+            partition_by=self.partition_by,
+            properties=self.properties,
+            change_tracking=self.change_tracking,
             comment=self.comment,
         )
 

@@ -27,7 +27,9 @@ def insert(backend: SparkBackend, table: Table, rows: Sequence[Any]) -> None:
 
 
 def select(backend: SparkBackend, table: Table) -> list[dict[str, Any]]:
-    found = backend.handle.run(f"SELECT * FROM {backend.place(table.name)}")
+    # Spark shows partition columns behind all others, wherever they were declared.
+    names = ", ".join(quote_backtick(c.name) for c in table.columns)
+    found = backend.handle.run(f"SELECT {names} FROM {backend.place(table.name)}")
     return [plain(row, Struct(table.columns)) for row in found]
 
 

@@ -248,3 +248,15 @@ def test_a_rewrite_switches_on_nothing_that_only_changes_in_place_need() -> None
     rewritten = draft(text, live, RULES, FREE)
     assert (rewritten.job.rung, rewritten.irreversible) == (Rung.REWRITE, ())
     assert [s.kind for s in RULES.steps(rewritten.job)] == ["rewrite"]
+
+
+@pytest.mark.parametrize("live", [None, Table(NAME, columns(a="array<struct<x: int>>"))])
+def test_not_null_inside_an_array_is_said_whether_or_not_the_field_is_there(
+    live: Table | None,
+) -> None:
+    wish = Table(NAME, columns(a="array<struct<x: int NOT NULL>>"))
+    kept, findings = RULES.normalize(Wanted(wish), live)
+    assert [(f.code, f.path) for f in findings] == [("F604", ("a", "element", "x"))]
+    found = kept.table.column(("a", "element", "x"))
+    assert found is not None
+    assert found.nullable

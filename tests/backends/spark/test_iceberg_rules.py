@@ -271,3 +271,16 @@ def test_a_catalog_of_folders_swaps_no_copy_in() -> None:
     assert [s.kind for s in planned(live, table(col("a", "int"), col("b", "bigint"))).steps] == [
         "widen"
     ]
+
+
+def test_a_default_says_whether_old_rows_take_it() -> None:
+    def said(live: Table | None, **more: object) -> str:
+        wish = table(col("id", "int"), col("x", "int", default="5", **more))
+        (finding,) = RULES.normalize(Wanted(wish), live)[1]
+        return finding.message
+
+    takes = "rows that are there take it"
+    assert takes in said(table(col("id", "int")))
+    assert takes in said(table(col("id", "int"), col("x", "int")), nullable=False)
+    assert takes not in said(table(col("id", "int"), col("x", "int")))
+    assert takes not in said(None)

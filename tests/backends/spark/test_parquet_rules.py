@@ -150,3 +150,26 @@ def test_a_value_never_reads_as_another_kind() -> None:
     for old in kinds:
         right = {new for new in kinds if reads_right(from_spark(old), from_spark(new))}
         assert right == {old}
+
+
+@pytest.mark.parametrize(
+    ("type_", "rung"),
+    [
+        ("timestamp", Rung.METADATA),
+        ("timestamp_ntz", Rung.OVERLAY),
+        ("variant", Rung.OVERLAY),
+        ("array<timestamp_ntz>", Rung.OVERLAY),
+        ("struct<`a, b`: int>", Rung.OVERLAY),
+        ("struct<a: map<string, int>>", Rung.METADATA),
+    ],
+)
+def test_a_new_column_that_hive_does_not_know(type_: str, rung: Rung) -> None:
+    """ALTER fails on a table that Hive can read; one that it cannot read takes any column."""
+    new = col("n", type_)
+    assert sketch(table(col("c", "int")), table(col("c", "int"), new)).job.rung is rung
+    unreadable = (col("c", "int"), col("t", "timestamp_ntz"))
+    assert sketch(table(*unreadable), table(*unreadable, new)).job.rung is Rung.METADATA
+    if rung is Rung.OVERLAY:
+        filled = {("n",): Hint(default="NULL")}
+        found = sketch(table(col("c", "int")), table(col("c", "int"), new), filled)
+        assert found.job.rung is Rung.REWRITE

@@ -115,13 +115,10 @@ class DeltaNormalizer(Normalizer):
     def _nullable(self, column: Column, path: Path) -> bool:
         """Inside an array or a map."""
         there = self.live.column(self._live_path(path)) if self.live else None
-        if there is not None:
-            # Type text cannot say it: what is there stays.
-            return there.nullable
-        if column.nullable:
-            return True
-        self.say("F604", f"'{path_text(path)}': no NOT NULL inside an array or a map", path)
-        return True
+        if not column.nullable and (there is None or there.nullable):
+            self.say("F604", f"'{path_text(path)}': no NOT NULL inside an array or a map", path)
+        # Type text cannot say that elements are never NULL: what is there stays.
+        return there.nullable if there is not None else True
 
     def _live_path(self, path: Path) -> Path:
         """Where the live table has a wanted path, renames not counted."""
@@ -184,17 +181,16 @@ class DeltaNormalizer(Normalizer):
                 self.say("F603", words)
 
     def _properties(self, table: Table) -> tuple[bool | None, Mapping[str, str]]:
-        tracking, kept = table.change_tracking, {}
-        for key, value in table.properties.items():
-            if key == TRACKING:
-                tracking = value.lower() == "true" if tracking is None else tracking
-            elif key in _SET_BY_US and value.lower() == _SET_BY_US[key]:
-                continue
-            elif is_own(key):
-                self.say("F604", f"property '{key}' is not yours to set; it is left out")
-            else:
-                kept[key] = value
+        tracking, said = table.change_tracking, table.properties.get(TRACKING)
+        if tracking is None and said is not None:
+            tracking = said.lower() == "true"
+        kept = {k: v for k, v in self.settable().items() if k != TRACKING and k not in _SET_BY_US}
         return tracking, MappingProxyType(kept)
+
+    def reserved(self, key: str) -> bool:
+        if key == TRACKING or self.wanted.table.properties[key].lower() == _SET_BY_US.get(key):
+            return False
+        return super().reserved(key) or is_own(key)
 
 
 def _spelled_hint(hint: Hint) -> Hint:

@@ -54,7 +54,7 @@ class IcebergNormalizer(Normalizer):
             format="iceberg",
             constraints=(),
             change_tracking=None,
-            properties=MappingProxyType(without_implied(table.properties, bool(table.cluster_by))),
+            properties=MappingProxyType(without_implied(self.settable(), bool(table.cluster_by))),
             primary_key=tuple(spelled.get(self.fold(k), k) for k in table.primary_key),
             partition_by=tuple(sorted(self._partitions(table, named))),
             cluster_by=tuple(self._order(table, named)),
@@ -64,7 +64,7 @@ class IcebergNormalizer(Normalizer):
     def _column(self, column: Column, path: Path) -> Column:
         part = len(path) > 1 and column.name in _PARTS and not self._is_field(path)
         if column.default is not None:
-            self._fill(path, column.default)
+            self._fill(path, column.default, required=not column.nullable)
         if column.generated is not None:
             self.say("F604", f"'{path_text(path)}' cannot be a generated column", path)
         return replace(
@@ -87,9 +87,12 @@ class IcebergNormalizer(Normalizer):
         live = at_path(self.live.columns, path, self.fold) if self.live is not None else None
         return live.nullable if live is not None else True
 
-    def _fill(self, path: Path, default: str) -> None:
+    def _fill(self, path: Path, default: str, *, required: bool) -> None:
         words = f"'{path_text(path)}' keeps no default: Spark cannot set one on Iceberg"
-        self.say("F604", f"{words}; rows that are there take it, new rows do not", path)
+        there = at_path(self.live.columns, path, self.fold) if self.live is not None else None
+        takes = there is None or (required and there.nullable)
+        more = "; rows that are there take it, new rows do not" if self.live and takes else ""
+        self.say("F604", words + more, path)
         self.fill_once(path, default)
 
     def _type(self, type_: Type, path: Path) -> Type:

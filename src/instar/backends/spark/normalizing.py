@@ -10,6 +10,19 @@ from instar.core.matching import Fold, folded
 from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import Column, Path
 
+_RESERVED = frozenset(
+    {
+        "collation",
+        "comment",
+        "external",
+        "is_managed_location",
+        "location",
+        "owner",
+        "provider",
+        "table_type",
+    }
+)
+
 
 class Normalizer(ABC):
     """Collects findings while a format goes through one wanted table."""
@@ -31,6 +44,20 @@ class Normalizer(ABC):
 
     def never(self, words: str, path: Path = ()) -> None:
         self.say("F601", words, path, Severity.ERROR)
+
+    def reserved(self, key: str) -> bool:
+        """A property that Spark refuses to set, or takes for something else; and our own."""
+        return key in _RESERVED or key.startswith("instar.")
+
+    def settable(self) -> dict[str, str]:
+        """The declared properties without those."""
+        kept: dict[str, str] = {}
+        for key, value in self.wanted.table.properties.items():
+            if self.reserved(key):
+                self.say("F604", f"property '{key}' is not yours to set; it is left out")
+            else:
+                kept[key] = value
+        return kept
 
     def unenforced(self, engine: str) -> None:
         """For a format that keeps neither constraints nor a mark of change tracking."""

@@ -153,8 +153,7 @@ class ParquetBackend(SparkBackend):
 
     def _table(self, name: TableName, next_old: int) -> Table:
         said = self._described(name)
-        with self.handle.errors():
-            schema = json.loads(self.handle.session.table(self.place(name)).schema.json())
+        schema = json.loads(self.handle.schema(self.place(name)))
         columns = columns_from_json(schema)
         properties: dict[str, str] = said.get("table_properties", {})
         partitions = tuple(said.get("partition_columns", ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import assert_never
 
 from sqlglot import exp
@@ -31,7 +32,21 @@ from instar.core.changes import (
 from instar.core.matching import Fold, in_map_key
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Hint, Table, Wanted
-from instar.core.types import Array, Integer, Map, Path, Struct, Type, path_text, type_text
+from instar.core.types import (
+    Array,
+    Column,
+    Integer,
+    Interval,
+    Map,
+    Path,
+    Struct,
+    Timestamp,
+    Type,
+    Variant,
+    children,
+    path_text,
+    type_text,
+)
 from instar.expressions import BadExpression
 
 METADATA = Capability(Rung.METADATA)
@@ -109,7 +124,8 @@ def _add(change: AddColumn, live: Table, wanted: Wanted, fold: Fold) -> Capabili
     if hint.using is not None:
         return rewrite(f"'{shown}' is computed by _using, and there is no UPDATE")
     nested = len(change.path) > 1
-    if value is not None and (nested or change.after is not None):
+    alters = alterable(change.column, live)
+    if value is not None and (nested or change.after is not None or not alters):
         return rewrite(f"'{shown}' takes a value in rows that are there, and there is no UPDATE")
     if value is not None and not is_constant(value, change.column.type):
         return rewrite(f"'{shown}' takes a value that is no constant, and there is no UPDATE")
@@ -119,7 +135,31 @@ def _add(change: AddColumn, live: Table, wanted: Wanted, fold: Fold) -> Capabili
         return _overlay(f"ALTER cannot add the field '{shown}'", live)
     if change.after is not None:
         return _overlay(f"ALTER cannot place '{shown}'", live)
+    if not alters:
+        return _overlay(
+            f"ALTER cannot add '{shown}': a Hive metastore does not know its type", live
+        )
     return METADATA
+
+
+_PLAIN = re.compile(r"\w+", re.ASCII)
+
+
+def alterable(column: Column, live: Table) -> bool:
+    """Whether ALTER can add it: a table that Hive can read must stay one, another one takes any type."""
+    return _hive_knows(column.type) or not all(_hive_knows(c.type) for c in live.columns)
+
+
+def _hive_knows(type_: Type) -> bool:
+    match type_:
+        case Struct(fields):
+            return all(_PLAIN.fullmatch(f.name) and _hive_knows(f.type) for f in fields)
+        case Array() | Map():
+            return all(_hive_knows(c.type) for c in children(type_))
+        case Timestamp(zone):
+            return zone
+        case _:
+            return not isinstance(type_, Variant | Interval)
 
 
 _LITERAL = (

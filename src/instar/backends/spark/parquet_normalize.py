@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import MappingProxyType
 
 from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.types import kept_scalar
@@ -46,11 +47,15 @@ class ParquetNormalizer(Normalizer):
             format="parquet",
             constraints=(),
             cluster_by=(),
+            properties=MappingProxyType(self.settable()),
             change_tracking=None,
             primary_key=tuple(spelled.get(self.fold(k), k) for k in table.primary_key),
             partition_by=partitions,
         )
         return replace(self.wanted, table=kept, hints=self.hints)
+
+    def reserved(self, key: str) -> bool:
+        return super().reserved(key) or key == "EXTERNAL" or key.startswith("spark.sql.")
 
     def _ordered(
         self, columns: tuple[Column, ...], partitions: tuple[str, ...]

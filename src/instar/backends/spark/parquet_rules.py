@@ -9,7 +9,7 @@ from dataclasses import replace
 from instar.backends.spark import parquet_ddl as ddl
 from instar.backends.spark.base import CatalogRules
 from instar.backends.spark.keys import key_data
-from instar.backends.spark.parquet_capability import capability
+from instar.backends.spark.parquet_capability import alterable, capability
 from instar.backends.spark.parquet_normalize import ParquetNormalizer
 from instar.backends.spark.parquet_recreate import overlay_steps, rewrite_steps
 from instar.backends.spark.statements import (
@@ -55,16 +55,18 @@ class ParquetRules(CatalogRules):
         made: list[Step] = []
         now, changes = job.live, job.changes
         if job.rung is Rung.OVERLAY:
-            changes = tuple(c for c in job.changes if _at_end(c))
-            now = evolve(job.live, tuple(c for c in job.changes if not _at_end(c)))
+            changes = tuple(c for c in job.changes if _at_end(c, job.live))
+            now = evolve(job.live, tuple(c for c in job.changes if not _at_end(c, job.live)))
             made += overlay_steps(self.catalog, job, now)
         made += _Native(self, job, now).steps(changes)
         return _numbered(made)
 
 
-def _at_end(change: Change) -> bool:
+def _at_end(change: Change, live: Table) -> bool:
     """What an overlay leaves to ALTER: it alone can give a new column its value in old rows."""
-    return isinstance(change, AddColumn) and len(change.path) == 1 and change.after is None
+    if not isinstance(change, AddColumn) or len(change.path) > 1 or change.after is not None:
+        return False
+    return alterable(change.column, live)
 
 
 def _numbered(steps: list[Step]) -> tuple[Step, ...]:
