@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from instar.backends.base import SWITCH
-from instar.backends.spark import delta_sql
-from instar.backends.spark.aside import aside_name
+from instar.backends.spark import delta_sql, parquet_ddl
+from instar.backends.spark.aside import aside_name, out_name
 from instar.backends.spark.iceberg_ddl import FORMAT_VERSION, create_table
 from instar.backends.spark.statements import properties_sql
 from instar.backends.spark.types import spark_type, value_type
@@ -196,7 +196,7 @@ def _next_folder(location: str, select: str) -> str:
 def _parquet(target: Table, place: str, select: str, folder: str) -> tuple[str, ...]:
     """Built aside, then two renames: between them the name is gone for a moment."""
     name = target.name
-    aside, old = (TableName(name.schema, f"{name.name}__instar_{w}") for w in ("new", "out"))
+    aside, old = aside_name(name), out_name(name)
     catalog = place.split(".", 1)[0]
 
     def full(other: TableName) -> str:
@@ -205,8 +205,9 @@ def _parquet(target: Table, place: str, select: str, folder: str) -> tuple[str, 
     return (
         f"DROP TABLE IF EXISTS {full(aside)}",
         f"DROP TABLE IF EXISTS {full(old)}",
-        f"CREATE TABLE {full(aside)} USING parquet{_partitioned(target)}"
-        f" LOCATION {literal_spark(folder)} AS\n{select}",
+        parquet_ddl.definition(full(aside), target).at(folder),
+        # Not CREATE … AS, which refuses a folder in which a refresh that was cut off has left files.
+        f"INSERT OVERWRITE {full(aside)} BY NAME\n{select}",
         f"ALTER TABLE {place} RENAME TO {qualified(old, backtick=True)}",
         f"ALTER TABLE {full(aside)} RENAME TO {qualified(name, backtick=True)}",
         f"DROP TABLE {full(old)}",

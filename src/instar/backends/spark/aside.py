@@ -28,6 +28,11 @@ def aside_name(name: TableName) -> TableName:
     return TableName(name.schema, f"{name.name}__instar_new")
 
 
+def out_name(name: TableName) -> TableName:
+    """Where the old table of a full refresh waits until the new one has its name."""
+    return TableName(name.schema, f"{name.name}__instar_out")
+
+
 def kept_name(live: Table) -> TableName:
     number = live.extras.get(NEXT_OLD, "1")
     return TableName(live.name.schema, f"{live.name.name}__instar_old_{number}")

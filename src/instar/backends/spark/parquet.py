@@ -10,7 +10,7 @@ from typing import Any
 
 from instar.backends.base import NotATable, Outcome, RunContext
 from instar.backends.spark import parquet_ddl as ddl
-from instar.backends.spark.aside import NEXT_OLD, is_own
+from instar.backends.spark.aside import NEXT_OLD, aside_name, is_own, out_name
 from instar.backends.spark.base import SparkBackend
 from instar.backends.spark.catalog import entries
 from instar.backends.spark.keepers import ParquetKeeper
@@ -30,6 +30,9 @@ from instar.core.types import Column
 from instar.spark import SparkHandle
 
 _REWRITE = ("overlay", "copy", "swap")
+_REFRESH = "refresh"
+_LAST = 2
+"""The statements of a refresh that follow when the old table has given up its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,21 @@ class ParquetBackend(SparkBackend):
             self._create(step, context)
         elif step.kind == "add":
             self._add(step, context)
+        elif step.kind == _REFRESH and self._half_renamed(step.after.name):
+            super().run(replace(step, sql=step.sql[-_LAST:]), context)
         else:
             super().run(step, context)
 
     def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
         if step.kind in _REWRITE:
             return Rewrite.outcome(self, step)
+        if step.kind == _REFRESH and self._half_renamed(step.after.name):
+            return Outcome.NOT_DONE
         return super().outcome(step, before, memo)
+
+    def _half_renamed(self, name: TableName) -> bool:
+        """A refresh was cut off between its renames: the name is gone, the new table is built."""
+        return self.exist([name, aside_name(name), out_name(name)]) == [False, True, True]
 
     # --- what a rewrite asks ---
 
