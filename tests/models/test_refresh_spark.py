@@ -41,6 +41,21 @@ def nullable(lake: Lake, name: str, catalog: str) -> dict[str, bool]:
     return {field.name: field.nullable for field in schema.fields}
 
 
+def test_a_partitioned_parquet_model_is_recomputed(lake: Lake) -> None:
+    """Its session overwrites single partitions elsewhere: a refresh leaves nothing of the old rows."""
+    lake.spark.session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    front = "format: parquet\nincremental: {partition_column: id}"
+    lake.model("p", "SELECT concat('v', n) AS n, id FROM src", front)
+    lake.run()
+    lake.model("p", "SELECT n, id FROM src WHERE id > 1", front)
+    assert lake.run("allow_full_refresh")["p"] == "built"
+    assert lake.rows("p", "spark_catalog") == [{"n": 20, "id": 2}]
+    parts = lake.spark.run(f"SHOW PARTITIONS spark_catalog.{lake.schema}.p")
+    assert [row[0] for row in parts] == ["id=2"]
+    assert not lake.plan().pending
+    lake.spark.session.conf.unset("spark.sql.sources.partitionOverwriteMode")
+
+
 def test_a_full_refresh_of_every_kind(lake: Lake) -> None:
     """`n` becomes a number: what was only SQL and nullable columns before works for all."""
 

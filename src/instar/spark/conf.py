@@ -17,6 +17,7 @@ PINNED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
+    "spark.sql.sources.partitionOverwriteMode": "static",
 }
 
 _EXTENSIONS = (
