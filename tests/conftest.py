@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from backends.postgres.server import PostgresServer
+from backends.spark.few_rows import for_few_rows
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
 
 # A busy machine is no failure, and a run can be repeated; INSTAR_FUZZ looks for new examples.
@@ -22,13 +23,6 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("suite")
-
-# On a table of three rows a third of the time goes into compiling and re-planning its queries.
-_FEW_ROWS = (
-    ("spark.sql.adaptive.enabled", "false"),
-    ("spark.sql.codegen.wholeStage", "false"),
-    ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
-)
 
 _NUMBERS = count(1)
 
@@ -48,11 +42,8 @@ def spark_root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def spark(spark_root: Path) -> Iterator[SparkHandle]:
     """A session on the run's warm server; `make full` leaves it as the product has it."""
-    handle = open_session(SparkSettings(spark_root), note=lambda _: None)
-    for key, value in () if os.environ.get("INSTAR_ALL") else _FEW_ROWS:
-        handle.session.conf.set(key, value)
-    yield handle
-    handle.close()
+    with for_few_rows(open_session(SparkSettings(spark_root), note=lambda _: None)) as handle:
+        yield handle
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from apply.worlds import NAME, Row
 from backends.spark import rows as spark_rows
+from backends.spark.few_rows import for_few_rows
 from instar.backends.keeping import Copy
 from instar.backends.registry import EngineSettings, open_engine
 from instar.backends.spark.base import SparkBackend
@@ -35,6 +36,7 @@ class SparkWorld:
         engine = open_engine(EngineSettings("spark", self.format, root, spark=spark), print)
         backend = engine.backend("")
         assert isinstance(backend, SparkBackend)
+        for_few_rows(backend.handle)
         if not (known := root / "known").exists():
             backend.handle.run(f"CREATE SCHEMA IF NOT EXISTS {backend.catalog}.{NAME.schema}")
             spark_rows.drop_all(backend, NAME.schema)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from backends.spark.few_rows import for_few_rows
 from instar import Project
 from instar.errors import InstarError
 from instar.run.options import RunOptions
@@ -50,7 +51,7 @@ def work(root: Path, session: object, *, resume: bool) -> None:
 
 
 def main(root: str, spark_root: str, resume: str = "") -> None:
-    with open_session(SparkSettings(Path(spark_root)), note=lambda _: None) as handle:
+    with for_few_rows(open_session(SparkSettings(Path(spark_root)), print)) as handle:
         work(Path(root), handle.session, resume=bool(resume))
 
 

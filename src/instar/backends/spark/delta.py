@@ -32,6 +32,8 @@ _ATTEMPTS = 5
 _PATIENCE = 300.0
 """Seconds in which more attempts may begin: a small table meets its writers often, and is soon rewritten."""
 _LOOK_BACK = 100
+Sum = tuple[int, str]
+"""Rows, and the checksum over them."""
 _LOCATION = re.compile(r"location \('?([^')]+)")
 
 
@@ -126,9 +128,13 @@ class DeltaBackend(SparkBackend):
 
     def _rewrite(self, step: Step, context: RunContext) -> None:
         begun = time.monotonic()
+        before: dict[int, Sum] = {}
         for attempt in itertools.count(1):
             self._look(step)
             version = self._history(step.after.name, 1)[0][0]
+            if attempt == 1:
+                # The newest version is at hand; once there is a newer one it must be made again from the log.
+                before = {version: self._checksum(step, "old", version)}
             context.memo["version"] = str(version)
             context.memo["kept"] = f"{step.after.name.name}@v{version}"
             context.failpoint("rewrite:pinned")
@@ -145,7 +151,7 @@ class DeltaBackend(SparkBackend):
         made = self._made(step, context.memo)
         if made is None:
             raise EngineError("E213", f"[{step.after.name}] the rewrite left no commit behind")
-        old, new = self._verify(step, made, pinned=version)
+        old, new = self._verify(step, made, version, before.get(made - 1))
         self._prove_keys(step, made)
         context.memo.update({"old_rows": str(old), "new_rows": str(new), "verified": str(new)})
         context.failpoint("rewrite:verified")
@@ -174,9 +180,12 @@ class DeltaBackend(SparkBackend):
                 writer = writer.partitionBy(*columns)
             writer.saveAsTable(self.place(step.after.name))
 
-    def _verify(self, step: Step, made: int, pinned: int | None = None) -> tuple[int, int]:
+    def _verify(
+        self, step: Step, made: int, pinned: int | None = None, known: Sum | None = None
+    ) -> tuple[int, int]:
         """Old rows brought forward against new rows, both counted; what differs is undone at once."""
-        old, new = self._checksums(step, made)
+        old = known or self._checksum(step, "old", made - 1)
+        new = self._checksum(step, "new", made)
         same_columns = pinned is None or pinned == made - 1 or self._same_columns(step, made - 1)
         if old == new and same_columns:
             return old[0], new[0]
@@ -206,15 +215,9 @@ class DeltaBackend(SparkBackend):
         self.handle.run(f"RESTORE TABLE {self.place(name)} TO VERSION AS OF {made - 1}")
         return f"The table was put back to version {made - 1}."
 
-    def _checksums(self, step: Step, made: int) -> tuple[tuple[int, str], tuple[int, str]]:
-        """Of the version before and of the one that was made, in one job."""
-        old = step.data["old"].replace(VERSION, str(made - 1))
-        new = step.data["new"].replace(VERSION, str(made))
-        found = self.handle.run(
-            f"SELECT 'old' AS side, * FROM ({old}) UNION ALL SELECT 'new' AS side, * FROM ({new})"
-        )
-        said = {row["side"]: (int(row["rows"]), str(row["total"])) for row in found}
-        return said["old"], said["new"]
+    def _checksum(self, step: Step, side: str, version: int) -> Sum:
+        row = self.handle.run(step.data[side].replace(VERSION, str(version)))[0]
+        return int(row["rows"]), str(row["total"])
 
     def _same_columns(self, step: Step, version: int) -> bool:
         place = self.place(step.after.name)
