@@ -198,7 +198,7 @@ class DuckDBBuilder:
     # --- data ---
 
     def build(self, order: Order, failpoint: Failpoint) -> int:
-        if (statement := in_one_statement(order, self._ask)) is not None:
+        if (statement := in_one_statement(order)) is not None:
             # No mark: made twice by a resumed run, it is the same table.
             failpoint("build:statement")
             rows = self._ask(statement)
