@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from instar.app import comparing, doctoring, lifecycle
 from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
+from instar.app.correcting import corrected
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported, undeclared
 from instar.app.leaving import left_out, refuse_models, tell_left_out
@@ -43,7 +44,6 @@ from instar.run.options import RunOptions
 from instar.sources.manifest import FOLDER, load_manifests
 from instar.sources.models import EMPTY, Models, load_models, model_files
 from instar.sources.project import Environment, ProjectConfig, load_project
-from instar.sources.rewrite import columns_block, write_columns
 from instar.sources.scaffold import ProjectKind, init_project
 from instar.state import Event, Kept
 
@@ -289,25 +289,7 @@ class Project:
                 lambda kept: kept.kept_name not in before,
             )
         done = frozenset(r.table for r in reports if r.ok)
-        blocks, written = self._normalized(plan, done, write_manifests)
-        return ApplyReport(reports, blocks, written)
-
-    def _normalized(
-        self, plan: Plan, done: Container[TableName], write: bool
-    ) -> tuple[tuple[tuple[TableName, str], ...], tuple[Path, ...]]:
-        """The corrected column blocks of tracked tables, printed or written into their manifests."""
-        blocks: list[tuple[TableName, str]] = []
-        written: list[Path] = []
-        for table in plan.tables:
-            if not table.normalized_columns or table.target is None or table.table not in done:
-                continue
-            path = self.config.root / table.origin if table.origin else None
-            if write and path is not None:
-                write_columns(path, table.target, root=self.config.root)
-                written.append(path)
-            else:
-                blocks.append((table.table, columns_block(table.target, path)))
-        return tuple(blocks), tuple(written)
+        return ApplyReport(reports, *corrected(plan, done, self.config.root, write=write_manifests))
 
     def check_sealed(self, plan: Plan, sealed: str) -> None:
         """A sealed plan may be applied only when the plan of today is the same."""

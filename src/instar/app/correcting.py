@@ -1,0 +1,30 @@
+"""The column blocks of change-tracked tables in their live order: to be printed, or written into the manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+
+from instar.core.plan import Plan
+from instar.core.schema import TableName
+from instar.sources.rewrite import columns_block, write_columns
+
+Blocks = tuple[tuple[TableName, str], ...]
+
+
+def corrected(
+    plan: Plan, done: Container[TableName], root: Path, *, write: bool
+) -> tuple[Blocks, tuple[Path, ...]]:
+    """The blocks that are left to a person, and the manifests that were written."""
+    blocks: list[tuple[TableName, str]] = []
+    written: list[Path] = []
+    for table in plan.tables:
+        if not table.normalized_columns or table.target is None or table.table not in done:
+            continue
+        path = root / table.origin if table.origin else None
+        if write and path is not None:
+            write_columns(path, table.target, root=root)
+            written.append(path)
+        else:
+            blocks.append((table.table, columns_block(table.target, path)))
+    return tuple(blocks), tuple(written)
