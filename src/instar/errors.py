@@ -97,3 +97,18 @@ class VerificationFailed(InstarError):
 
 class Interrupted(InstarError):
     exit_code = 130
+
+
+_NO_ROOM = ("No space left on device", "File too large", "Disk quota exceeded")
+
+
+def no_room(said: str) -> EngineError | None:
+    """The error of an engine whose disk is full, from its own words; None where they say nothing of it."""
+    line = next((line for line in said.splitlines() if any(s in line for s in _NO_ROOM)), None)
+    if line is None:
+        return None
+    return EngineError(
+        "E228",
+        f"there is no room on the disk: {line.strip().removeprefix('Caused by: ')}",
+        hint="Nothing of the step is kept. Free some space, then run the command again.",
+    )

@@ -100,6 +100,12 @@ def test_failed_task_tells_its_root_cause(spark: SparkHandle) -> None:
     spark.run("DROP TABLE root_cause")
 
 
+def test_a_cause_without_a_name_is_told_in_its_words(spark: SparkHandle, tmp_path: Path) -> None:
+    (junk := tmp_path / "junk.parquet").write_bytes(b"nothing of the kind")
+    with pytest.raises(SparkSqlError, match="is not a Parquet file"), spark.errors():
+        spark.session.read.schema("a INT").parquet(str(junk)).collect()
+
+
 def test_interrupt_from_another_thread(spark: SparkHandle) -> None:
     threading.Timer(0.5, spark.interrupt).start()
     with pytest.raises(SparkSqlError) as caught:

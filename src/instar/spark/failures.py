@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Iterator
 
 from instar.core.guards import refused
-from instar.errors import EngineError, EnvironmentProblem, InstarError, OutcomeUnknown
+from instar.errors import EngineError, EnvironmentProblem, InstarError, OutcomeUnknown, no_room
 
 _SENTENCE_END = re.compile(r"(?<=[^.][.!?])\s")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*(.*)", re.DOTALL)
-_CAUSE = re.compile(r"Caused by: \S+ \[([A-Z][A-Z0-9_.]+)\]\s*(.*)")
+_CAUSE = re.compile(r"Caused by: \S+ (?:\[([A-Z][A-Z0-9_.]+)\]\s*)?(.*)")
 _JAVA_CLASS = re.compile(r"^\(?(?:[a-z]\w*\.)+[A-Z][\w$]*\)?:?\s+")
 # The operation or its session is gone from the server: what it did is not known here.
 _LOST_CONDITIONS = ("INVALID_HANDLE.", "RESPONSE_ALREADY_RECEIVED", "INVALID_CURSOR.")
@@ -75,7 +75,8 @@ def translate(error: Exception) -> InstarError | None:
             hint="It may or may not have been done. Nothing was tried again; run the command once"
             " more and it looks at the table first.",
         )
-    return refused(text) or _refused(error, condition, text)
+    stack = _stack(error)
+    return refused(text) or no_room(f"{text}\n{stack}") or _refused(error, condition, text, stack)
 
 
 def token_refused() -> EnvironmentProblem:
@@ -103,7 +104,7 @@ def silence() -> None:
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 
 
-def _refused(error: Exception, condition: str | None, text: str) -> SparkSqlError:
+def _refused(error: Exception, condition: str | None, text: str, stack: str) -> SparkSqlError:
     inner = _CONDITION.search(text)
     if inner and (condition is None or inner.group(1) == condition):
         condition, said = inner.group(1), _first_sentence(inner.group(2))
@@ -113,22 +114,29 @@ def _refused(error: Exception, condition: str | None, text: str) -> SparkSqlErro
     state = ask() if callable(ask) else None
     message = f"[{condition}] {said}" if condition else said
     return SparkSqlError(
-        message + _root_cause(error, message),
+        message + _root_cause(stack, message),
         condition=condition,
         sqlstate=str(state) if state else None,
         detail=text.split("\n\nJVM stacktrace:")[0],
     )
 
 
-def _root_cause(error: Exception, message: str) -> str:
-    """The innermost condition in the server's stack: a failed task hides why it failed."""
+def _stack(error: Exception) -> str:
+    """The server's own, with its causes."""
     ask = getattr(error, "getStackTrace", None)
-    stack = str(ask()) if callable(ask) else str(getattr(error, "_stackTrace", ""))
-    causes = [found for line in stack.splitlines() if (found := _CAUSE.match(line))]
+    return str(ask()) if callable(ask) else str(getattr(error, "_stackTrace", ""))
+
+
+def _root_cause(stack: str, message: str) -> str:
+    """The innermost condition in the server's stack, else its innermost words: a failed task hides why."""
+    causes = [found.groups() for line in stack.splitlines() if (found := _CAUSE.match(line))]
     if not causes:
         return ""
-    condition, said = causes[-1].groups()
-    return "" if condition in message else f" [{condition}] {_first_sentence(said)}"
+    condition, words = next((c for c in reversed(causes) if c[0]), causes[-1])
+    said = _first_sentence(words)
+    if (condition or said) in message:
+        return ""
+    return f" [{condition}] {said}" if condition else f" {said}"
 
 
 def _from_engine(error: Exception) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from instar.core.guards import refused
-from instar.errors import EngineError, EnvironmentProblem, InstarError, Interrupted
-
-_NO_ROOM = ("No space left on device", "File too large", "Disk quota exceeded")
+from instar.errors import EngineError, EnvironmentProblem, InstarError, Interrupted, no_room
 
 
 def translated(error: duckdb.Error, statement: str) -> InstarError:
@@ -29,13 +27,8 @@ def translated(error: duckdb.Error, statement: str) -> InstarError:
             f"DuckDB does not understand a statement: {text}\n  in: {statement}",
             hint="Look at the expressions of the manifest: their columns and functions.",
         )
-    if isinstance(error, duckdb.IOException) and any(sign in text for sign in _NO_ROOM):
-        return EngineError(
-            "E228",
-            f"there is no room on the disk: {text.splitlines()[0]}",
-            hint="Nothing of the step is kept. Free some space, then run the command again.",
-        )
-    return EngineError("E220", f"DuckDB refused a statement: {text}\n  in: {statement}")
+    full = no_room(text) if isinstance(error, duckdb.IOException) else None
+    return full or EngineError("E220", f"DuckDB refused a statement: {text}\n  in: {statement}")
 
 
 def not_opened(error: duckdb.Error, path: str) -> EnvironmentProblem:
