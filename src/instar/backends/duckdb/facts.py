@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from instar.backends.duckdb.spelling import spelled
@@ -85,6 +85,9 @@ class Facts:
         return (
             f"the index {', '.join(odd)} cannot be written again from the catalog" if odd else None
         )
+
+    def go_with(self, column: str) -> Iterator[str]:
+        yield from (f"the index {i.name}" for i in self.indexes if column in i.columns)
 
     def words(self, column: str) -> Mapping[str, str]:
         del column

@@ -22,7 +22,7 @@ from instar.backends.postgres.names import FN, LOG, POS, TRIGGER, beside
 from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
-from instar.backends.postgres.settings import column_settings, tablespace
+from instar.backends.postgres.settings import column_settings, stored
 from instar.backends.postgres.verify import BeginAnew, Ends, Verifier, at_least
 from instar.backends.sql import literal, qualified, quote_double
 from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
@@ -197,9 +197,9 @@ class Recreation:
     def _create_new(self) -> list[str]:
         unlogged = "UNLOGGED " if self.recipe.unlogged else ""
         owner = quote_double(self.recipe.owner)
-        space = tablespace(self.session, self.table)
+        method, space = stored(self.session, self.table)
         return [
-            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body}){space}",
+            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body}) {method} {space}",
             *self.recipe.comments,
             f"ALTER TABLE {self.recipe.new} OWNER TO {owner}",
             private(self.recipe.new),

@@ -11,7 +11,9 @@ _COLUMNS = """SELECT a.attname, a.atttypid, to_jsonb(a) ->> 'attstattarget', a.a
 a.attcompression, array_to_string(a.attoptions, ', ')
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
-_SPACE = """SELECT quote_ident(s.spcname) FROM pg_class c JOIN pg_tablespace s ON s.oid = c.reltablespace
+_PLACE = """SELECT quote_ident(a.amname), quote_ident(s.spcname) FROM pg_class c
+JOIN pg_am a ON a.oid = c.relam JOIN pg_database b ON b.datname = current_database()
+JOIN pg_tablespace s ON s.oid = CASE c.reltablespace WHEN 0 THEN b.dattablespace ELSE c.reltablespace END
 WHERE c.oid = %s::regclass"""
 _STORAGE = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
 _COMPRESSION = {"p": "pglz", "l": "lz4"}
@@ -20,9 +22,10 @@ JOIN pg_attribute a ON a.attrelid = k.conrelid AND k.conkey = ARRAY[a.attnum]
 WHERE k.conrelid = %s::regclass AND k.contype = 'n'"""
 
 
-def tablespace(session: Session, table: str) -> str:
-    rows = session.ask(_SPACE, [table])
-    return f" TABLESPACE {rows[0][0]}" if rows else ""
+def stored(session: Session, table: str) -> tuple[str, str]:
+    """Its access method and tablespace, said in full: a role may have other defaults."""
+    method, space = session.ask(_PLACE, [table])[0]
+    return f"USING {method}", f"TABLESPACE {space}"
 
 
 def column_settings(
