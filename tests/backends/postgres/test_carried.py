@@ -26,7 +26,7 @@ CREATE INDEX by_amount ON t (amount DESC NULLS LAST) WHERE amount > 1;
 CREATE UNIQUE INDEX by_low ON t (lower(label), id);
 COMMENT ON TABLE t IS 'the table';
 COMMENT ON COLUMN t.code IS 'a code';
-COMMENT ON INDEX by_amount IS 'an index';
+COMMENT ON INDEX by_amount IS 'an index of $instar$ and $$';
 COMMENT ON CONSTRAINT positive ON t IS 'a check';
 COMMENT ON CONSTRAINT the_key ON t IS 'a key';
 COMMENT ON CONSTRAINT to_parent ON t IS 'a foreign key';
@@ -55,6 +55,7 @@ GRANT SELECT ON seen TO reader;
 GRANT SELECT, INSERT ON t TO reader WITH GRANT OPTION;
 GRANT UPDATE (label) ON t TO writer;
 GRANT USAGE ON SEQUENCE t_id_seq TO writer;
+REVOKE TRUNCATE ON t FROM CURRENT_USER; REVOKE UPDATE ON SEQUENCE t_id_seq FROM CURRENT_USER;
 INSERT INTO t (code, label, amount) SELECT 'a', 'l' || i, i FROM generate_series(1, 250) AS i;
 INSERT INTO child SELECT 1, min(id) FROM t;
 """

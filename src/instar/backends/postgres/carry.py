@@ -14,7 +14,7 @@ from instar.backends.postgres.names import TRIGGER, fitted
 from instar.backends.postgres.privileges import carried_grants
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import required_names
-from instar.backends.sql import literal, qualified, quote_double
+from instar.backends.sql import block, literal, qualified, quote_double
 from instar.core.schema import TableName
 
 _VIEWS = f"""WITH RECURSIVE reader AS NOT MATERIALIZED ({READERS}), dep(view, depth) AS (
@@ -120,7 +120,7 @@ def _said(constraint: str, table: str, comment: str) -> str:
     of = f"conrelid = {literal(table)}::regclass AND conname = {literal(constraint)}"
     say = f"COMMENT ON CONSTRAINT {quote_double(constraint)} ON {table} IS {literal(comment)}"
     there = f"EXISTS (SELECT 1 FROM pg_constraint WHERE {of})"
-    return f"DO $instar$ BEGIN IF {there} THEN EXECUTE {literal(say)}; END IF; END $instar$"
+    return block(f"BEGIN IF {there} THEN EXECUTE {literal(say)}; END IF; END")
 
 
 def _statistics(session: Session, name: str, found: Carried, going: Sequence[str]) -> None:
@@ -146,9 +146,9 @@ def _head(session: Session, name: str) -> Iterator[str]:
     if clustered:
         index = quote_double(clustered)
         place = literal(f"{schema}.{index}")
-        yield (
-            f"DO $instar$ BEGIN IF to_regclass({place}) IS NOT NULL THEN "
-            f"ALTER TABLE {name} CLUSTER ON {index}; END IF; END $instar$"
+        yield block(
+            f"BEGIN IF to_regclass({place}) IS NOT NULL THEN "
+            f"ALTER TABLE {name} CLUSTER ON {index}; END IF; END"
         )
 
 
@@ -206,10 +206,9 @@ def index_comments(session: Session, table: TableName) -> list[str]:
     for index, comment, said, constraint in session.ask(_INDEXES, [qualified(table)]):
         if comment and not constraint:
             place = f"{quote_double(table.schema)}.{quote_double(index)}"
-            found.append(
-                f"DO $instar$ BEGIN IF to_regclass({literal(place)}) IS NOT NULL THEN EXECUTE "
-                f"{literal(f'COMMENT ON INDEX {place} IS {literal(comment)}')}; END IF; END $instar$"
-            )
+            say = literal(f"COMMENT ON INDEX {place} IS {literal(comment)}")
+            there = f"to_regclass({literal(place)}) IS NOT NULL"
+            found.append(block(f"BEGIN IF {there} THEN EXECUTE {say}; END IF; END"))
         if said:
             found.append(_said(index, qualified(table), said))
     return found

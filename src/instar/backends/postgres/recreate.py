@@ -238,16 +238,18 @@ class Recreation:
         marks = ", ".join(f"k{n}" for n in range(1, len(self.recipe.key) + 1))
         columns = [quote_double(c) for c, _ in self.recipe.key]
         old, new = (", ".join(f"{side}.{c}" for c in columns) for side in ("OLD", "NEW"))
-        return (
-            f"CREATE FUNCTION {self.fn}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
-            "SET search_path = pg_catalog AS $instar$ BEGIN "
-            f"IF TG_OP = 'TRUNCATE' THEN INSERT INTO {self.log} (truncated) VALUES (TRUE); RETURN NULL; "
+        body = (
+            f"BEGIN IF TG_OP = 'TRUNCATE' THEN INSERT INTO {self.log} (truncated) VALUES (TRUE); RETURN NULL; "
             "END IF; "
             f"IF TG_OP <> 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({old}); END IF; "
             f"IF TG_OP = 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({new}); "
             f"ELSIF TG_OP = 'UPDATE' AND ROW({new}) IS DISTINCT FROM ROW({old}) THEN "
             f"INSERT INTO {self.log} ({marks}) VALUES ({new}); END IF; "
-            "RETURN NULL; END $instar$"
+            "RETURN NULL; END"
+        )
+        return (
+            f"CREATE FUNCTION {self.fn}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+            f"SET search_path = pg_catalog AS {literal(body)}"
         )
 
     def _triggers(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from instar.backends.postgres.session import Session
-from instar.backends.sql import literal, quote_double
+from instar.backends.sql import block, literal, quote_double
 
 _COLUMNS = """SELECT a.attname, a.atttypid, to_jsonb(a) ->> 'attstattarget', a.attstorage, t.typstorage,
 a.attcompression, array_to_string(a.attoptions, ', ')
@@ -55,11 +55,11 @@ def required_names(session: Session, table: str) -> Iterator[str]:
         return
     rename = f"ALTER TABLE {table.replace('%', '%%')} RENAME CONSTRAINT %I TO %I"
     wishes = ", ".join(f"({literal(column)}, {literal(name)})" for column, name in rows)
-    yield (
-        "DO $instar$ DECLARE r record; BEGIN FOR r IN SELECT k.conname AS now, w.name AS wish "
+    yield block(
+        "DECLARE r record; BEGIN FOR r IN SELECT k.conname AS now, w.name AS wish "
         f"FROM (VALUES {wishes}) AS w(col, name) "
         f"JOIN pg_attribute a ON a.attrelid = {literal(table)}::regclass AND a.attname = w.col "
         "JOIN pg_constraint k ON k.conrelid = a.attrelid AND k.contype = 'n' "
         "AND k.conkey = ARRAY[a.attnum] WHERE k.conname <> w.name LOOP "
-        f"EXECUTE format({literal(rename)}, r.now, r.wish); END LOOP; END $instar$"
+        f"EXECUTE format({literal(rename)}, r.now, r.wish); END LOOP; END"
     )
