@@ -178,6 +178,16 @@ def test_a_recreation_without_its_journal_is_taken_away(
     assert world.rows() == ["1 | 36", "2 | 41"]
 
 
+def test_a_table_that_only_looks_like_a_copy_is_left_alone(world: World) -> None:
+    world.apply(TABLE)
+    world.sql("CREATE TABLE t__instar_new AS SELECT 7 AS mine")
+    world.declare(NEW)
+    (report,) = world.project.recover()
+    assert report.error is not None
+    assert report.error.code == "E443"
+    assert world.sql("SELECT mine FROM t__instar_new") == [(7,)]
+
+
 def test_a_rewrite_that_did_not_end_is_told_by_the_plan_and_mended_first(
     world: World, postgres: PostgresServer
 ) -> None:

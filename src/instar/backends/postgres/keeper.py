@@ -47,6 +47,11 @@ class PostgresKeeper(TransactionalKeeper):
     def ask(self, sql: str) -> Sequence[Any]:
         return self._session.ask(sql)
 
+    def is_ours(self, new: TableName) -> bool:
+        """A copy is never without its position, which both engines keep beside it."""
+        place = TableName(new.schema, new.name.removesuffix(NEW) + POS)
+        return self.there([place])[0]
+
     def old_name(self, table: TableName, number: int) -> TableName:
         return beside(table, f"{OLD}{number}")
 
