@@ -151,6 +151,11 @@ FROM pg_depend own JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass
 WHERE own.classid = 'pg_class'::regclass AND own.refclassid = 'pg_class'::regclass
 AND own.deptype = 'i' AND own.refobjid = ANY(%s::oid[]) AND d.classid IN
   ('pg_attrdef'::regclass, 'pg_rewrite'::regclass, 'pg_proc'::regclass)
+UNION ALL SELECT k.confrelid, 'bound', 'the partitioned table ' || k.conrelid::regclass
+  || ' refers to it, which PostgreSQL before 18 connects again only under a lock on all of its rows'
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid AND c.relkind = 'p'
+WHERE k.contype = 'f' AND k.conparentid = 0 AND k.confrelid = ANY(%s::oid[])
+AND current_setting('server_version_num')::int < 180000
 UNION ALL {_BOUND}
 ORDER BY 1, 2, 3"""
 
