@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT
 from instar.core.schema import Check, Hint, Unique
@@ -318,32 +317,6 @@ def test_what_cannot_be_carried_over_blocks_the_plan(world: World, case: str) ->
         world.sql("ALTER EXTENSION plpgsql DROP TABLE t")
     assert words.replace("{s}", world.schema) in finding.message
     assert plan.steps == ()
-
-
-@pytest.mark.parametrize("version", [16, 18])
-def test_a_partitioned_table_that_refers_to_it(version: int) -> None:
-    """Before 18 its foreign key cannot be NOT VALID first: that is told before the copy, not behind it."""
-    server = PostgresServer(version=version)
-    server.start()
-    try:
-        world = World(server.url())
-        world.enter("s")
-        world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 2)")
-        world.sql("CREATE TABLE c (id int REFERENCES t) PARTITION BY LIST (id)")
-        world.sql("CREATE TABLE c1 PARTITION OF c FOR VALUES IN (1); INSERT INTO c VALUES (1)")
-        wanted = world.want(
-            Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",)
-        )
-        if version < 18:
-            finding = next(f for f in world.plan(wanted).findings if f.code == "F601")
-            assert "the partitioned table s.c refers to it" in finding.message
-        else:
-            world.apply(wanted)
-            with pytest.raises(Exception, match="c_id_fkey"):
-                world.sql("DELETE FROM t")
-        world.close()
-    finally:
-        server.stop()
 
 
 HOLDERS = {
