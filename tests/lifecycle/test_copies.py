@@ -203,10 +203,11 @@ def test_a_revert_that_was_cut_off_is_told_in_words_of_its_own(
 def test_revert_brings_indexes_along(world: World) -> None:
     world.apply(OLD)
     world.fill(ROWS)
-    world.sql("CREATE INDEX by_name ON t (name)")
+    world.sql("CREATE INDEX by_name ON t (name); COMMENT ON INDEX by_name IS 'for people'")
     world.apply(NEW)
     world.project.revert("t", confirm=world.yes)
-    assert world.sql("SELECT table_name, index_name FROM duckdb_indexes()") == [("t", "by_name")]
+    found = world.sql("SELECT table_name, index_name, comment FROM duckdb_indexes()")
+    assert found == [("t", "by_name", "for people")]
 
 
 def test_revert_refuses_what_it_cannot_do_and_says_why(world: World) -> None:

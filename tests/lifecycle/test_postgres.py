@@ -121,6 +121,50 @@ def test_numbers_go_on_counting(world: World, kind: str) -> None:
     assert world.sql("SELECT pg_get_serial_sequence('t', 'id')") == [("public.t_id_seq",)]
 
 
+OWNED = {
+    "a default that is more than its number": "VARCHAR DEFAULT 'INV-' || nextval('numbers')",
+    "no default": "VARCHAR",
+}
+
+
+@pytest.mark.parametrize("column", OWNED.values(), ids=OWNED.keys())
+def test_a_sequence_that_belongs_to_a_column_comes_back_with_it(world: World, column: str) -> None:
+    """Cleanup would otherwise drop it with the copy that was put aside."""
+    world.sql(f"CREATE SEQUENCE numbers; CREATE TABLE t (id BIGINT PRIMARY KEY, age {column})")
+    world.sql("ALTER SEQUENCE numbers OWNED BY t.age; INSERT INTO t VALUES (1, '36')")
+    declared = NEW.replace("type: INTEGER", "type: VARCHAR(20)")
+    if "DEFAULT" in column:
+        declared = declared.replace(
+            "(20)", "(20), default: \"'INV-' || nextval('public.numbers')\""
+        )
+    world.apply(declared)
+    report = world.project.revert("t", confirm=world.yes).report
+    assert report.error is None
+    world.project.cleanup(confirm=world.yes)
+    assert world.sql("SELECT nextval('numbers')") == [(1,)]
+    if "DEFAULT" in column:
+        world.sql("INSERT INTO t (id) VALUES (2)")
+        assert world.rows()[1] == "2 | 'INV-2'"
+
+
+def test_long_names_come_back(world: World) -> None:
+    """A name that had to be cut to carry its mark is the same again after a revert."""
+    key, one, index = "k" * 60, "u" * 63, "ä" * 30
+    world.sql(
+        f'CREATE TABLE t (id BIGINT CONSTRAINT "{key}" PRIMARY KEY, age VARCHAR, '
+        f'CONSTRAINT "{one}" UNIQUE (id, age)); CREATE INDEX "{index}" ON t (age)'
+    )
+    names = "SELECT indexname FROM pg_indexes WHERE tablename = 't' ORDER BY 1"
+    before = world.sql(names)
+    unique = f"constraints: {{{one}: {{unique: [id, age]}}}}\n"
+    world.apply(NEW + unique)
+    assert world.sql(names) == before
+    assert world.project.revert("t", confirm=world.yes).report.error is None
+    assert world.sql(names) == before
+    world.declare(TABLE + unique)
+    assert not world.plan().tables[0].steps
+
+
 def test_a_recreation_without_its_journal_is_taken_away(
     world: World, postgres: PostgresServer
 ) -> None:
@@ -132,6 +176,16 @@ def test_a_recreation_without_its_journal_is_taken_away(
     assert world.sql("SELECT tgname FROM pg_trigger WHERE tgrelid = 't'::regclass") == []
     world.apply()
     assert world.rows() == ["1 | 36", "2 | 41"]
+
+
+def test_a_table_that_only_looks_like_a_copy_is_left_alone(world: World) -> None:
+    world.apply(TABLE)
+    world.sql("CREATE TABLE t__instar_new AS SELECT 7 AS mine")
+    world.declare(NEW)
+    (report,) = world.project.recover()
+    assert report.error is not None
+    assert report.error.code == "E443"
+    assert world.sql("SELECT mine FROM t__instar_new") == [(7,)]
 
 
 def test_a_rewrite_that_did_not_end_is_told_by_the_plan_and_mended_first(

@@ -20,6 +20,11 @@ def literal(text: str | None) -> str:
     return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
 
 
+def block(body: str) -> str:
+    """A block of PL/pgSQL, whatever stands in its literals: a comment may hold any dollar quote."""
+    return f"DO {literal(body)}"
+
+
 def literal_spark(text: str | None) -> str:
     """A string literal in Spark SQL, where a backslash escapes."""
     if text is None:

@@ -80,11 +80,13 @@ def test_a_very_long_name_and_a_column_that_is_called_like_the_guard(world: Worl
 def test_views_comments_and_indexes_come_along(world: World, pending: TablePlan) -> None:
     world.sql("CREATE VIEW v AS SELECT note FROM t; COMMENT ON TABLE t IS 'T'")
     world.sql("COMMENT ON COLUMN t.note IS 'N'; CREATE UNIQUE INDEX i ON t (id)")
+    world.sql("COMMENT ON INDEX i IS 'one''s own'")
     world.apply(CHECKED)
     live = world.live()
     assert live is not None
     assert (live.comment, live.columns[1].comment) == ("T", "N")
     assert world.sql("SELECT count(*) FROM v") == [(1000,)]
+    assert world.sql("SELECT comment FROM duckdb_indexes()") == [("one's own",)]
     with pytest.raises(duckdb.ConstraintException):
         world.sql("INSERT INTO t VALUES (5, 'again')")
 

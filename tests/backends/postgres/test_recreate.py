@@ -7,6 +7,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
+from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
 from backends.world import BIG, INT, REORDER, TEXT, rung
 from instar.backends.base import RunContext
@@ -381,3 +382,29 @@ def test_nobody_runs_twice_at_once(world: World, other: Connection) -> None:
     with pytest.raises(EngineError) as caught:
         world.backend.run(plan.steps[0], RunContext({}, lambda *_: None, lambda _: None))
     assert caught.value.code == "E253"
+
+
+@pytest.mark.parametrize("version", [16, 18])
+def test_a_partitioned_table_that_refers_to_it(version: int) -> None:
+    """Before 18 its foreign key cannot be NOT VALID first: that is told before the copy, not behind it."""
+    server = PostgresServer(version=version)
+    server.start()
+    try:
+        world = World(server.url())
+        world.enter("s")
+        world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 2)")
+        world.sql("CREATE TABLE c (id int REFERENCES t) PARTITION BY LIST (id)")
+        world.sql("CREATE TABLE c1 PARTITION OF c FOR VALUES IN (1); INSERT INTO c VALUES (1)")
+        wanted = world.want(
+            Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",)
+        )
+        if version < 18:
+            finding = next(f for f in world.plan(wanted).findings if f.code == "F601")
+            assert "the partitioned table s.c refers to it" in finding.message
+        else:
+            world.apply(wanted)
+            with pytest.raises(Exception, match="c_id_fkey"):
+                world.sql("DELETE FROM t")
+        world.close()
+    finally:
+        server.stop()

@@ -11,7 +11,7 @@ _TABLES = """SELECT c.oid, pg_get_userbyid(c.relowner), obj_description(c.oid, '
 false, array_to_string(c.reloptions, ', '), concat_ws(' ', c.relacl::text,
   (SELECT string_agg(quote_ident(a.attname) || a.attacl::text, ' ' ORDER BY a.attnum)
    FROM pg_attribute a WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attacl IS NOT NULL)), false, false, false, 'd',
-false, false, false FROM pg_class c WHERE c.oid = ANY(%s::oid[])"""
+false, false FROM pg_class c WHERE c.oid = ANY(%s::oid[])"""
 
 _READERS = """SELECT d.refobjid AS root, i.refobjid AS view FROM pg_depend d JOIN pg_depend i
 ON i.classid = d.classid AND i.objid = d.objid AND i.deptype = 'i' AND i.refclassid = d.refclassid
@@ -28,7 +28,7 @@ ARRAY(SELECT DISTINCT d.refobjsubid::int2 FROM pg_depend d JOIN pg_depend i
   AND d.refobjid = dep.root AND d.refobjsubid > 0),
 false FROM dep JOIN pg_class v ON v.oid = dep.view ORDER BY 2"""
 
-_SEQUENCES = """SELECT d.refobjid, d.refobjsubid, d.objid::regclass::text, a.attidentity, '', ''
+_SEQUENCES = """SELECT d.refobjid, d.refobjsubid, d.objid::regclass::text, a.attidentity, '', '', true
 FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
 JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass

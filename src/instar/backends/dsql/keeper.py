@@ -38,7 +38,7 @@ class DsqlKeeper(RenamingKeeper, PostgresKeeper):
             f"DROP TABLE IF EXISTS {qualified(beside(left.table, suffix))}" for suffix in (NEW, POS)
         ]
 
-    def _serials(self, now: TableName, then: TableName) -> Iterator[tuple[str, str]]:
+    def _serials(self, now: TableName, then: TableName) -> Iterator[tuple[str, str, bool]]:
         """A table that a sequence numbers is never recreated here."""
         del now, then
         return iter(())

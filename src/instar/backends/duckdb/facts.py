@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from instar.backends.duckdb.spelling import spelled
-from instar.backends.sql import qualified, quote_double
+from instar.backends.sql import literal, qualified, quote_double
 from instar.core.plan import Rung
 from instar.core.schema import Table, TableName
 from instar.expressions import BadExpression
@@ -29,6 +29,7 @@ class Index:
     unique: bool
     expressions: str | None
     columns: tuple[str, ...]
+    comment: str | None = None
 
     def create(self, table_sql: str, names: tuple[str, ...], renames: Mapping[str, str]) -> str:
         assert self.expressions is not None
@@ -36,13 +37,24 @@ class Index:
         unique = "UNIQUE " if self.unique else ""
         return f"CREATE {unique}INDEX {quote_double(self.name)} ON {table_sql} ({keys})"
 
+    def again(
+        self, table: TableName, names: tuple[str, ...], renames: Mapping[str, str]
+    ) -> Iterator[str]:
+        """It and its comment, on a table that takes the place of its own."""
+        yield self.create(qualified(table), names, renames)
+        if self.comment is not None:
+            place = qualified(TableName(table.schema, self.name))
+            yield f"COMMENT ON INDEX {place} IS {literal(self.comment)}"
+
 
 def _index_keys(expressions: str, names: tuple[str, ...], renames: Mapping[str, str]) -> str:
     """The key list with new names: read as the arguments of a function, which is then taken off."""
     return spelled(f"{_KEYS}({expressions})", names, renames).text[len(_KEYS) + 1 : -1]
 
 
-def read_index(name: str, unique: bool, sql: str, names: tuple[str, ...]) -> Index:
+def read_index(
+    name: str, unique: bool, sql: str, names: tuple[str, ...], comment: str | None
+) -> Index:
     """An index from the text that the catalog has of it."""
     found = _INDEX.match(sql.strip())
     if found is None:
@@ -51,7 +63,7 @@ def read_index(name: str, unique: bool, sql: str, names: tuple[str, ...]) -> Ind
         expression = spelled(f"{_KEYS}({found[2]})", names)
     except BadExpression:
         return Index(name, unique, None, ())
-    return Index(name, unique, found[2], tuple(sorted(expression.columns)))
+    return Index(name, unique, found[2], tuple(sorted(expression.columns)), comment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,9 @@ class Facts:
             f"the index {', '.join(odd)} cannot be written again from the catalog" if odd else None
         )
 
+    def go_with(self, column: str) -> Iterator[str]:
+        yield from (f"the index {i.name}" for i in self.indexes if column in i.columns)
+
     def words(self, column: str) -> Mapping[str, str]:
         del column
         return {"referenced": ", ".join(self.referenced_by)}
@@ -107,7 +122,7 @@ def facts_of(table: Table) -> Facts:
     raw = json.loads(text)
     return Facts(
         tuple(
-            Index(i["name"], i["unique"], i["expressions"], tuple(i["columns"]))
+            Index(i["name"], i["unique"], i["expressions"], tuple(i["columns"]), i.get("comment"))
             for i in raw["indexes"]
         ),
         tuple(tuple(columns) for columns in raw["foreign_keys"]),

@@ -39,7 +39,7 @@ _TABLES = f"""SELECT schema_name, table_name, comment,
 CASE WHEN contains(sql, ' GENERATED ALWAYS AS') OR contains(sql, ' COLLATE ') THEN sql END, table_oid
 FROM duckdb_tables() WHERE NOT internal AND NOT temporary AND {_MINE}"""
 
-_INDEXES = f"""SELECT schema_name, table_name, index_name, is_unique, sql
+_INDEXES = f"""SELECT schema_name, table_name, index_name, is_unique, sql, comment
 FROM duckdb_indexes() WHERE {_MINE} ORDER BY index_name"""
 
 _VIEWS = f"SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND {_MINE}"
@@ -135,7 +135,7 @@ def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:
 
 
 def _index(row: Sequence[Any], names: tuple[str, ...]) -> Index:
-    return read_index(str(row[2]), bool(row[3]), str(row[4]), names)
+    return read_index(str(row[2]), bool(row[3]), str(row[4]), names, row[5])
 
 
 def _columns(

@@ -55,9 +55,10 @@ class DuckDBKeeper(TransactionalKeeper):
             *facts.drop_indexes(live.name),
             *super().revert_sql(copy, live, old, aside),
             *(
-                i.create(qualified(copy.table), names, {})
+                sql
                 for i in facts.indexes
                 if i.expressions is not None and set(i.columns) <= set(names)
+                for sql in i.again(copy.table, names, {})
             ),
         ]
 

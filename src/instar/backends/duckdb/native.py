@@ -144,7 +144,7 @@ class _Native:
         yield from self._comments()
         for index in indexes:
             if not self.dropped & set(index.columns):
-                yield index.create(self.table, self.names, self.renames)
+                yield from index.again(self.job.target.name, self.names, self.renames)
 
     def _in_order(self, chosen: set[str]) -> list[str]:
         return [name for name in self.names if name in chosen]

@@ -103,9 +103,10 @@ def _recipe(job: Job) -> Recipe:
         after=(
             *comments(target, name),
             *(
-                i.create(name, live_names, renames)
+                sql
                 for i in facts.indexes
                 if not dropped & set(i.columns)
+                for sql in i.again(target.name, live_names, renames)
             ),
         ),
     )

@@ -97,7 +97,14 @@ class PostgresBackend(Backend):
     def _recreate(self, step: Step, context: RunContext) -> None:
         recipe = Recipe.load(step.data[RECIPE])
         work = Recreation(self.session, recipe, context)
-        work.run() if recipe.key else work.run_locked()
+        # Where the indexes are does not depend on who builds them.
+        self.session.execute("SET default_tablespace = ''")
+        try:
+            work.run() if recipe.key else work.run_locked()
+        finally:
+            with contextlib.suppress(InstarError):
+                self.session.rollback()
+                self.session.execute("RESET default_tablespace")
 
     @contextlib.contextmanager
     def _alone(self, name: TableName) -> Iterator[None]:

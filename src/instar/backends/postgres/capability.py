@@ -163,7 +163,7 @@ def breaks_foreign_key(case: Case) -> bool:
 def numbered_otherwise(case: Case) -> bool:
     """A column that a sequence numbers becomes something else than an integer."""
     change = case.modification
-    numbered = any(s.column == case.root for s in case.facts.sequences)
+    numbered = case.facts.numbered_by(case.root) is not None
     return numbered and isinstance(change, TypeChange) and not isinstance(change.new, Integer)
 
 

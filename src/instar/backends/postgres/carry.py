@@ -14,7 +14,7 @@ from instar.backends.postgres.names import TRIGGER, fitted
 from instar.backends.postgres.privileges import carried_grants
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import required_names
-from instar.backends.sql import literal, qualified, quote_double
+from instar.backends.sql import block, literal, qualified, quote_double
 from instar.core.schema import TableName
 
 _VIEWS = f"""WITH RECURSIVE reader AS NOT MATERIALIZED ({READERS}), dep(view, depth) AS (
@@ -30,7 +30,8 @@ AND tgname NOT LIKE '{TRIGGER.replace("_", chr(92) + "_")}%%' ORDER BY tgname"""
 
 _KEYS = """SELECT conname, conrelid::regclass::text, confrelid::regclass::text,
 pg_get_constraintdef(oid), convalidated, conrelid = %s::regclass,
-obj_description(oid, 'pg_constraint') FROM pg_constraint
+obj_description(oid, 'pg_constraint'), (SELECT array_agg(attname::text) FROM pg_attribute
+  WHERE attrelid = conrelid AND attnum = ANY(conkey)) FROM pg_constraint
 WHERE contype = 'f' AND conparentid = 0 AND (conrelid = %s::regclass OR confrelid = %s::regclass)
 ORDER BY conname"""
 
@@ -46,7 +47,10 @@ WHERE conrelid = %s::regclass AND contype IN ('c', 'n') AND obj_description(oid,
 
 _STATISTICS = """SELECT stxnamespace::regnamespace::text || '.' || quote_ident(stxname),
 pg_get_statisticsobjdef(oid), pg_get_userbyid(stxowner), to_jsonb(s) ->> 'stxstattarget',
-obj_description(oid, 'pg_statistic_ext') FROM pg_statistic_ext s WHERE stxrelid = %s::regclass"""
+obj_description(oid, 'pg_statistic_ext') FROM pg_statistic_ext s WHERE stxrelid = %s::regclass
+AND NOT EXISTS (SELECT 1 FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid
+  AND a.attnum = d.refobjsubid WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid
+  AND d.refclassid = 'pg_class'::regclass AND a.attname = ANY(%s::name[]))"""
 
 _HEAD = """SELECT c.relreplident, array_to_string(c.reloptions, ', '),
 (SELECT string_agg('toast.' || o, ', ') FROM pg_class t, unnest(t.reloptions) AS o
@@ -83,12 +87,17 @@ def _regclass(session: Session, name: str) -> str:
     return str(session.ask("SELECT %s::regclass::text", [name])[0][0])
 
 
-def gather(session: Session, table: TableName, dropped: Sequence[str]) -> Carried:
-    """Everything that is to be carried over from a table that still has its name."""
+def gather(
+    session: Session, table: TableName, dropped: Sequence[str], going: Sequence[str] = ()
+) -> Carried:
+    """Everything that is to be carried over from a table that still has its name.
+
+    `dropped` are columns that the other table has not; foreign keys and statistics of `going` go with them.
+    """
     name = qualified(table)
     found = Carried()
     _views(session, name, found)
-    _foreign_keys(session, name, found)
+    _foreign_keys(session, name, found, going)
     for trigger, definition, enabled, comment in session.ask(_TRIGGERS, [name]):
         found.after.append(definition)
         if enabled in _ENABLED:
@@ -97,7 +106,7 @@ def gather(session: Session, table: TableName, dropped: Sequence[str]) -> Carrie
         if comment:
             on = f"TRIGGER {quote_double(trigger)} ON {name}"
             found.after.append(f"COMMENT ON {on} IS {literal(comment)}")
-    _statistics(session, name, found)
+    _statistics(session, name, found, going)
     found.after += _head(session, name)
     found.after += required_names(session, name)
     found.after += carried_grants(session, name, name, dropped)
@@ -111,11 +120,12 @@ def _said(constraint: str, table: str, comment: str) -> str:
     of = f"conrelid = {literal(table)}::regclass AND conname = {literal(constraint)}"
     say = f"COMMENT ON CONSTRAINT {quote_double(constraint)} ON {table} IS {literal(comment)}"
     there = f"EXISTS (SELECT 1 FROM pg_constraint WHERE {of})"
-    return f"DO $instar$ BEGIN IF {there} THEN EXECUTE {literal(say)}; END IF; END $instar$"
+    return block(f"BEGIN IF {there} THEN EXECUTE {literal(say)}; END IF; END")
 
 
-def _statistics(session: Session, name: str, found: Carried) -> None:
-    for statistics, definition, owner, target, comment in session.ask(_STATISTICS, [name]):
+def _statistics(session: Session, name: str, found: Carried, going: Sequence[str]) -> None:
+    rows = session.ask(_STATISTICS, [name, list(going)])
+    for statistics, definition, owner, target, comment in rows:
         found.before.append(f"DROP STATISTICS {statistics}")
         found.after.append(definition)
         found.after.append(f"ALTER STATISTICS {statistics} OWNER TO {quote_double(owner)}")
@@ -136,9 +146,9 @@ def _head(session: Session, name: str) -> Iterator[str]:
     if clustered:
         index = quote_double(clustered)
         place = literal(f"{schema}.{index}")
-        yield (
-            f"DO $instar$ BEGIN IF to_regclass({place}) IS NOT NULL THEN "
-            f"ALTER TABLE {name} CLUSTER ON {index}; END IF; END $instar$"
+        yield block(
+            f"BEGIN IF to_regclass({place}) IS NOT NULL THEN "
+            f"ALTER TABLE {name} CLUSTER ON {index}; END IF; END"
         )
 
 
@@ -164,14 +174,16 @@ def _view_columns(session: Session, view: str) -> Iterator[str]:
             yield f"COMMENT ON COLUMN {view}.{quoted} IS {literal(comment)}"
 
 
-def _foreign_keys(session: Session, name: str, found: Carried) -> None:
+def _foreign_keys(session: Session, name: str, found: Carried, going: Sequence[str]) -> None:
     """Both directions: off the old table, on the new one without a look at rows, validated later.
 
     The rows are the same, so that the keys hold; validation afterwards needs no strong lock.
     """
-    for key, child, _, definition, valid, own, comment in session.ask(_KEYS, [name] * 3):
+    for key, child, _, definition, valid, own, comment, columns in session.ask(_KEYS, [name] * 3):
         holder, quoted = name if own else child, quote_double(key)
         found.before.append(f"ALTER TABLE {holder} DROP CONSTRAINT {quoted}")
+        if own and not set(columns).isdisjoint(going):
+            continue
         later = definition if not valid else f"{definition} NOT VALID"
         found.after.append(f"ALTER TABLE {holder} ADD CONSTRAINT {quoted} {later}")
         if valid:
@@ -194,10 +206,9 @@ def index_comments(session: Session, table: TableName) -> list[str]:
     for index, comment, said, constraint in session.ask(_INDEXES, [qualified(table)]):
         if comment and not constraint:
             place = f"{quote_double(table.schema)}.{quote_double(index)}"
-            found.append(
-                f"DO $instar$ BEGIN IF to_regclass({literal(place)}) IS NOT NULL THEN EXECUTE "
-                f"{literal(f'COMMENT ON INDEX {place} IS {literal(comment)}')}; END IF; END $instar$"
-            )
+            say = literal(f"COMMENT ON INDEX {place} IS {literal(comment)}")
+            there = f"to_regclass({literal(place)}) IS NOT NULL"
+            found.append(block(f"BEGIN IF {there} THEN EXECUTE {say}; END IF; END"))
         if said:
             found.append(_said(index, qualified(table), said))
     return found

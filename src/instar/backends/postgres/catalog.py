@@ -9,12 +9,10 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"""
 
 TABLES = """SELECT c.oid, pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class'),
 c.relpersistence = 'u', array_to_string(c.reloptions, ', '), NULL::text,
-c.relrowsecurity OR c.relforcerowsecurity, c.relhassubclass, c.reloftype <> 0, c.relreplident,
+c.relrowsecurity OR c.relforcerowsecurity,
+EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhparent = c.oid), c.reloftype <> 0, c.relreplident,
 EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhrelid = c.oid),
-EXISTS (SELECT 1 FROM pg_rewrite r WHERE r.ev_class = c.oid),
-EXISTS (SELECT 1 FROM pg_depend d WHERE d.refclassid = 'pg_type'::regclass
-  AND d.refobjid IN (c.reltype, (SELECT typarray FROM pg_type WHERE oid = c.reltype))
-  AND d.classid = 'pg_class'::regclass AND d.objid <> c.oid AND d.deptype = 'n')
+EXISTS (SELECT 1 FROM pg_rewrite r WHERE r.ev_class = c.oid)
 FROM pg_class c WHERE c.oid = ANY(%s::oid[])"""
 
 COLUMNS = """SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
@@ -72,19 +70,53 @@ SELECT dep.root, v.oid::regclass::text, v.relkind,
 ARRAY(SELECT DISTINCT d.refobjsubid::int2 FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
   WHERE d.classid = 'pg_rewrite'::regclass AND r.ev_class = v.oid
   AND d.refclassid = 'pg_class'::regclass AND d.refobjid = dep.root AND d.refobjsubid > 0),
-EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = v.oid AND NOT t.tgisinternal)
+CASE WHEN EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = v.oid AND NOT t.tgisinternal)
+  THEN 'triggers' WHEN EXISTS (SELECT 1 FROM pg_rewrite r WHERE r.ev_class = v.oid
+  AND r.rulename <> '_RETURN') THEN 'rules' ELSE '' END
 FROM dep JOIN pg_class v ON v.oid = dep.view ORDER BY 2"""
 
-SEQUENCES = """SELECT d.refobjid, d.refobjsubid, d.objid::regclass::text, a.attidentity,
+SEQUENCES = """SELECT d.refobjid, d.refobjsubid, d.objid::regclass::text,
+CASE WHEN d.deptype = 'i' THEN a.attidentity ELSE '' END,
 format('START WITH %%s INCREMENT BY %%s MINVALUE %%s MAXVALUE %%s CACHE %%s%%s', s.seqstart,
   s.seqincrement, s.seqmin, s.seqmax, s.seqcache, CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END),
-format_type(s.seqtypid, NULL)
+format_type(s.seqtypid, NULL), d.deptype = 'i' OR EXISTS (SELECT 1 FROM pg_attrdef f
+  WHERE f.adrelid = a.attrelid AND f.adnum = a.attnum AND pg_get_expr(f.adbin, f.adrelid)
+    = format('nextval(%%L::regclass)', d.objid::regclass::text))
 FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
 JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
 AND d.refobjid = ANY(%s::oid[]) AND d.deptype IN ('a', 'i') ORDER BY 1, 2"""
 
-OTHERS = """SELECT t.tgrelid, 'trigger', t.tgname::text FROM pg_trigger t
+_BOUND = f"""SELECT root, 'bound', CASE
+  WHEN d.refclassid = 'pg_type'::regclass THEN what || ' uses ' || CASE WHEN rel = root
+    THEN 'its row type' ELSE 'the row type of the view ' || rel::regclass END
+  WHEN d.deptype = 'e' THEN CASE WHEN rel = root THEN 'it' ELSE 'the view ' || rel::regclass END
+    || ' belongs to ' || what
+  ELSE CASE WHEN d.classid = 'pg_proc'::regclass THEN 'the body of ' ELSE '' END || what
+    || ' is bound to ' || CASE WHEN rel = root THEN 'it' ELSE 'the view ' || rel::regclass END END
+FROM (WITH RECURSIVE reader AS NOT MATERIALIZED ({READERS}), dep(root, rel) AS (
+  SELECT oid, oid FROM unnest(%s::oid[]) AS oid
+  UNION SELECT dep.root, reader.view FROM dep JOIN reader ON reader.root = dep.rel)
+  SELECT dep.root, v.oid AS rel, v.reltype, t.typarray FROM dep JOIN pg_class v ON v.oid = dep.rel
+  JOIN pg_type t ON t.oid = v.reltype WHERE dep.rel = dep.root OR v.relkind = 'v') AS own,
+LATERAL (SELECT d.*, pg_describe_object(d.classid, d.objid, d.objsubid) AS what FROM pg_depend d
+  WHERE d.deptype IN ('n', 'a')
+  AND (d.refclassid = 'pg_class'::regclass AND d.refobjid = own.rel AND d.classid NOT IN
+    ('pg_rewrite'::regclass, 'pg_constraint'::regclass, 'pg_attrdef'::regclass, 'pg_class'::regclass,
+    'pg_statistic_ext'::regclass, 'pg_publication_rel'::regclass)
+  AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE d.classid = 'pg_trigger'::regclass
+    AND g.oid = d.objid AND (g.tgrelid = own.rel OR g.tgisinternal))
+  AND NOT EXISTS (SELECT 1 FROM pg_policy p WHERE d.classid = 'pg_policy'::regclass
+    AND p.oid = d.objid AND p.polrelid = own.rel)
+  OR d.refclassid = 'pg_type'::regclass AND d.refobjid IN (own.reltype, own.typarray)
+  AND NOT EXISTS (SELECT 1 FROM pg_rewrite r WHERE d.classid = 'pg_rewrite'::regclass
+    AND r.oid = d.objid AND r.ev_class = own.rel))
+  UNION ALL SELECT d.*, pg_describe_object(d.refclassid, d.refobjid, 0) FROM pg_depend d
+  WHERE d.classid = 'pg_class'::regclass AND d.objid = own.rel AND d.deptype = 'e') AS d"""
+"""What depends on a table, or on a view that reads it, and would go on with the old one: all that no other
+query knows. A view is dropped and made again, which what is bound to it does not allow."""
+
+OTHERS = f"""SELECT t.tgrelid, 'trigger', t.tgname::text FROM pg_trigger t
 WHERE t.tgrelid = ANY(%s::oid[]) AND NOT t.tgisinternal
 UNION ALL SELECT p.prrelid, 'publication', b.pubname::text FROM pg_publication_rel p
 JOIN pg_publication b ON b.oid = p.prpubid WHERE p.prrelid = ANY(%s::oid[])
@@ -93,9 +125,6 @@ JOIN pg_publication b ON b.puballtables OR EXISTS (SELECT 1 FROM pg_publication_
   WHERE pn.pnpubid = b.oid AND pn.pnnspid = c.relnamespace) WHERE c.oid = ANY(%s::oid[])
 UNION ALL SELECT s.stxrelid, 'statistics', s.stxname::text FROM pg_statistic_ext s
 WHERE s.stxrelid = ANY(%s::oid[])
-UNION ALL SELECT d.refobjid, 'function', d.objid::regproc::text FROM pg_depend d
-WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_class'::regclass
-AND d.refobjid = ANY(%s::oid[])
 UNION ALL SELECT polrelid, 'policy', polname::text FROM pg_policy WHERE polrelid = ANY(%s::oid[])
 UNION ALL SELECT DISTINCT d.refobjid, 'holds',
   json_build_array(a.attname, pg_describe_object(d.classid, d.objid, 0))::text
@@ -122,6 +151,12 @@ FROM pg_depend own JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass
 WHERE own.classid = 'pg_class'::regclass AND own.refclassid = 'pg_class'::regclass
 AND own.deptype = 'i' AND own.refobjid = ANY(%s::oid[]) AND d.classid IN
   ('pg_attrdef'::regclass, 'pg_rewrite'::regclass, 'pg_proc'::regclass)
+UNION ALL SELECT k.confrelid, 'bound', 'the partitioned table ' || k.conrelid::regclass
+  || ' refers to it, which PostgreSQL before 18 connects again only under a lock on all of its rows'
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid AND c.relkind = 'p'
+WHERE k.contype = 'f' AND k.conparentid = 0 AND k.confrelid = ANY(%s::oid[])
+AND current_setting('server_version_num')::int < 180000
+UNION ALL {_BOUND}
 ORDER BY 1, 2, 3"""
 
 LIST = """SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

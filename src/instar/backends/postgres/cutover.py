@@ -107,7 +107,8 @@ def _carried(session: Session, recipe: Recipe) -> Carried:
     spare = (name for n in itertools.count(1) if (name := f"__instar_gone_{n}") not in names)
     lent |= {c: next(spare) for c in recipe.dropped if c in wanted}
     _renamed(session, recipe, lent, names)
-    found = gather(session, recipe.table, [lent.get(c, c) for c in recipe.dropped])
+    dropped = [lent.get(c, c) for c in recipe.dropped]
+    found = gather(session, recipe.table, dropped, dropped)
     back = {new: old for old, new in lent.items()}
     _renamed(session, recipe, back, {lent.get(n, n) for n in names})
     return found

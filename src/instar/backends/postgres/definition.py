@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from instar.backends.base import NotATable
-from instar.backends.postgres.facts import Facts, Index, facts_of
+from instar.backends.postgres.facts import Facts, Index, Sequence_, facts_of
 from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.inspect import PLAIN, Ask, Reader, read_tables
 from instar.backends.postgres.types import type_sql
@@ -34,10 +34,15 @@ def definition(table: Table) -> Parts:
         *((f"CHECK '{c.name}'", c.expression) for c in table.constraints if isinstance(c, Check)),
         *((f"key '{k.name}'", _said(asdict(k))) for k in facts.keys),
         *((f"index '{i.name}'", _index(i)) for i in facts.indexes),
-        *((f"sequence of '{s.column}'", _said(asdict(s))) for s in facts.sequences),
+        *((_sequence(s), _said(asdict(s))) for s in facts.sequences),
         *_whole(table, facts),
         *((words, "") for words in (*facts.blockers, *facts.uncarried)),
     )
+
+
+def _sequence(sequence: Sequence_) -> str:
+    name = "" if sequence.numbers else f" {sequence.name}"
+    return f"sequence{name} of '{sequence.column}'"
 
 
 def _column(column: Column, facts: Facts) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -65,6 +65,8 @@ class Sequence_:
     identity: str = ""
     options: str = ""
     type: str = ""
+    numbers: bool = True
+    """It alone gives the column its values; else it only belongs to it, and a default may use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,14 @@ class Facts:
     @property
     def primary(self) -> Key | None:
         return next((k for k in self.keys if k.primary), None)
+
+    def numbered_by(self, column: str) -> Sequence_ | None:
+        """The identity or serial of a column."""
+        return next((s for s in self.sequences if s.column == column and s.numbers), None)
+
+    def go_with(self, column: str) -> Iterator[str]:
+        yield from (f"the index {i.name}" for i in self.indexes if column in i.columns)
+        yield from (f"the foreign key {k.name}" for k in self.outgoing if column in k.columns)
 
     def words(self, column: str) -> Mapping[str, str]:
         """Who refers to the table, and the views that read the column."""

@@ -134,7 +134,7 @@ def _column(row: Row, facts: Facts, names: tuple[str, ...]) -> Column:
 
 def _default(text: str | None, name: str, facts: Facts, names: tuple[str, ...]) -> str | None:
     """The lasting default. A column's own sequence is no default that anybody declares."""
-    if text is None or any(s.column == name for s in facts.sequences):
+    if text is None or facts.numbered_by(name):
         return None
     return plain_default(text)
 
@@ -219,9 +219,9 @@ def _index(row: Row, names: Mapping[int, str]) -> Index:
 
 
 def _sequence(row: Row, names: Mapping[int, str]) -> Sequence_:
-    _, number, name, identity, options, type_ = row
+    _, number, name, identity, options, type_, numbers = row
     word = {"a": "ALWAYS", "d": "BY DEFAULT"}.get(identity, "")
-    return Sequence_(names.get(number, ""), name, word, options, type_)
+    return Sequence_(names.get(number, ""), name, word, options, type_, numbers)
 
 
 def _holders(rows: Sequence[str]) -> dict[str, str]:
@@ -246,7 +246,6 @@ def _ties(raw: _Raw) -> Iterator[str]:
             "an index is its replica identity, and logical decoding follows the table",
         ),
         (head[11], "it has rewrite rules"),
-        (head[12], "its row type is the type of a column elsewhere"),
     ):
         if flag:
             yield words
@@ -254,13 +253,14 @@ def _ties(raw: _Raw) -> Iterator[str]:
         yield f"it is published by {', '.join(publications)}: take it out of the publication first"
     for what in others["numbers"]:
         yield f"{what} takes numbers from the sequence of its identity"
-    if others["function"]:
-        yield f"the body of {', '.join(others['function'])} is bound to it"
+    yield from dict.fromkeys(others["bound"])
     for row in raw.views:
-        if row[2] != "v":
+        if row[2] == "m":
             yield f"the materialized view {row[1]} reads it and would have to be built anew"
+        elif row[2] != "v":
+            yield f"a rule of {row[1]} reads it or writes to it"
         elif row[4]:
-            yield f"the view {row[1]} has triggers"
+            yield f"the view {row[1]} has {row[4]}"
 
 
 def _whole_rows(raw: _Raw) -> Iterator[str]:

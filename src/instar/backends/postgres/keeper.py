@@ -13,7 +13,7 @@ from instar.backends.postgres import catalog
 from instar.backends.postgres.definition import definition
 from instar.backends.postgres.facts import facts_of
 from instar.backends.postgres.names import FN, LIMIT, LOG, NEW, OLD, POS, beside, fitted
-from instar.backends.postgres.revert import MARK, REVERSION, Reversion, serials, shown
+from instar.backends.postgres.revert import MARK, REVERSION, Reversion, serials, shown, unmarked
 from instar.backends.postgres.session import Session
 from instar.backends.relational.keeper import TransactionalKeeper
 from instar.backends.sql import qualified
@@ -46,6 +46,11 @@ class PostgresKeeper(TransactionalKeeper):
 
     def ask(self, sql: str) -> Sequence[Any]:
         return self._session.ask(sql)
+
+    def is_ours(self, new: TableName) -> bool:
+        """A copy is never without its position, which both engines keep beside it."""
+        place = TableName(new.schema, new.name.removesuffix(NEW) + POS)
+        return self.there([place])[0]
 
     def old_name(self, table: TableName, number: int) -> TableName:
         return beside(table, f"{OLD}{number}")
@@ -92,13 +97,17 @@ class PostgresKeeper(TransactionalKeeper):
     def promised(self, old: Table, name: TableName) -> Table:
         """Its unique keys have their own names again, by which they count; serials are serials again."""
         marked = [k for k in facts_of(old).keys if not k.primary and MARK.search(k.name)]
-        uniques = tuple(Unique(MARK.sub("", k.name), k.columns) for k in marked)
-        serial = {column for column, _ in self._serials(name, old.name)}
+        known = self._keys_of(name)
+        uniques = tuple(Unique(unmarked(k.name, known), k.columns) for k in marked)
+        serial = {column for column, _, alone in self._serials(name, old.name) if alone}
         columns = tuple(replace(c, default=None) if c.name in serial else c for c in old.columns)
         constraints = (*old.constraints, *uniques)
         return replace(old, name=name, columns=columns, constraints=constraints)
 
-    def _serials(self, now: TableName, then: TableName) -> Iterator[tuple[str, str]]:
+    def _keys_of(self, name: TableName) -> list[str]:
+        return [k.name for k in facts_of(self.inspect(name)).keys] if self.there([name])[0] else []
+
+    def _serials(self, now: TableName, then: TableName) -> Iterator[tuple[str, str, bool]]:
         if self.there([now])[0]:
             yield from serials(self._session, now, then)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from instar.backends.postgres.session import Rows, Session
-from instar.backends.sql import literal, quote_double
+from instar.backends.sql import block, literal, quote_double
 
 _WHO = """CASE WHEN a.grantee = 0 THEN 'PUBLIC'
 ELSE quote_ident(pg_get_userbyid(a.grantee)) END"""
@@ -22,6 +22,7 @@ WHERE t.attrelid = %s::regclass AND NOT t.attisdropped AND t.attacl IS NOT NULL"
 _STRANGERS = f"""SELECT DISTINCT {_WHO} FROM pg_class c, aclexplode(c.relacl) a
 WHERE c.oid = %s::regclass AND a.grantee <> c.relowner"""
 
+_KIND = {"TABLE": "r", "SEQUENCE": "s"}
 _EXPLICIT = "SELECT relacl IS NOT NULL FROM pg_class WHERE oid = %s::regclass"
 
 
@@ -32,8 +33,10 @@ def private(name: str, kind: str = "TABLE") -> str:
 
 def _emptied(name: str, kind: str, whose: str, *, own: bool) -> str:
     place = f"{literal(name)}::regclass"
+    # An owner may have taken a right from itself: what it has by being the owner is looked at, too.
+    given = f"coalesce(relacl, acldefault({literal(_KIND[kind])}, relowner))"
     both = (
-        f"SELECT relowner, relacl AS acl FROM pg_class WHERE oid = {place} UNION ALL "
+        f"SELECT relowner, {given} AS acl FROM pg_class WHERE oid = {place} UNION ALL "
         f"SELECT relowner, attacl FROM pg_class JOIN pg_attribute ON attrelid = oid WHERE oid = {place}"
     )
     again = (
@@ -41,11 +44,11 @@ def _emptied(name: str, kind: str, whose: str, *, own: bool) -> str:
         f"EXECUTE (SELECT {literal(f'GRANT ALL ON {kind} {name} TO ')} || "
         f"quote_ident(pg_get_userbyid(relowner)) FROM pg_class WHERE oid = {place}); END IF; "
     )
-    return (
-        f"DO $instar$ DECLARE who text; BEGIN FOR who IN SELECT DISTINCT {_WHO} "
+    return block(
+        f"DECLARE who text; BEGIN FOR who IN SELECT DISTINCT {_WHO} "
         f"FROM ({both}) c, aclexplode(c.acl) a WHERE {whose} LOOP "
         f"EXECUTE {literal(f'REVOKE ALL ON {kind} {name} FROM ')} || who || ' CASCADE'; END LOOP; "
-        f"{again if own else ''}END $instar$"
+        f"{again if own else ''}END"
     )
 
 

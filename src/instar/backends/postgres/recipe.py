@@ -213,7 +213,7 @@ class Maker:
     def _widened(self, sequence: Sequence_) -> str:
         column = self.target.column((self.renames.get(sequence.column, sequence.column),))
         wish = type_sql(column.type) if column is not None else ""
-        now = LARGEST.get(sequence.type)
+        now = LARGEST.get(sequence.type) if sequence.numbers else None
         return wish if now is not None and LARGEST.get(wish, 0) > now else ""
 
     def _varies(self, field: FieldCarry) -> bool:
@@ -258,7 +258,9 @@ class Maker:
         return () if there else found_by
 
     def _body(self, key: KeyColumns, hidden: tuple[str, ...]) -> Iterator[str]:
-        numbered = {self.renames.get(s.column, s.column): s for s in self.facts.sequences}
+        numbered = {
+            self.renames.get(s.column, s.column): s for s in self.facts.sequences if s.numbers
+        }
         for column in self.target.columns:
             text = column_sql(self._generated(column), self.facts, self._origin(column))
             sequence = numbered.get(column.name)

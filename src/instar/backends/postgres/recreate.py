@@ -22,7 +22,7 @@ from instar.backends.postgres.names import FN, LOG, POS, TRIGGER, beside
 from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
-from instar.backends.postgres.settings import column_settings, tablespace
+from instar.backends.postgres.settings import column_settings, stored
 from instar.backends.postgres.verify import BeginAnew, Ends, Verifier, at_least
 from instar.backends.sql import literal, qualified, quote_double
 from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
@@ -197,9 +197,9 @@ class Recreation:
     def _create_new(self) -> list[str]:
         unlogged = "UNLOGGED " if self.recipe.unlogged else ""
         owner = quote_double(self.recipe.owner)
-        space = tablespace(self.session, self.table)
+        method, space = stored(self.session, self.table)
         return [
-            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body}){space}",
+            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body}) {method} {space}",
             *self.recipe.comments,
             f"ALTER TABLE {self.recipe.new} OWNER TO {owner}",
             private(self.recipe.new),
@@ -238,16 +238,18 @@ class Recreation:
         marks = ", ".join(f"k{n}" for n in range(1, len(self.recipe.key) + 1))
         columns = [quote_double(c) for c, _ in self.recipe.key]
         old, new = (", ".join(f"{side}.{c}" for c in columns) for side in ("OLD", "NEW"))
-        return (
-            f"CREATE FUNCTION {self.fn}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
-            "SET search_path = pg_catalog AS $instar$ BEGIN "
-            f"IF TG_OP = 'TRUNCATE' THEN INSERT INTO {self.log} (truncated) VALUES (TRUE); RETURN NULL; "
+        body = (
+            f"BEGIN IF TG_OP = 'TRUNCATE' THEN INSERT INTO {self.log} (truncated) VALUES (TRUE); RETURN NULL; "
             "END IF; "
             f"IF TG_OP <> 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({old}); END IF; "
             f"IF TG_OP = 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({new}); "
             f"ELSIF TG_OP = 'UPDATE' AND ROW({new}) IS DISTINCT FROM ROW({old}) THEN "
             f"INSERT INTO {self.log} ({marks}) VALUES ({new}); END IF; "
-            "RETURN NULL; END $instar$"
+            "RETURN NULL; END"
+        )
+        return (
+            f"CREATE FUNCTION {self.fn}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+            f"SET search_path = pg_catalog AS {literal(body)}"
         )
 
     def _triggers(self) -> list[str]:

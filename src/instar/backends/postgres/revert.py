@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -30,11 +30,13 @@ _INDEXES = """SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.inde
 WHERE i.indrelid = %s::regclass ORDER BY c.relname"""
 _COLUMNS = """SELECT attname FROM pg_attribute
 WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
-_SEQUENCES = """SELECT a.attname, a.attidentity <> '', s.oid::regclass::text, s.relname
-FROM pg_attribute a JOIN pg_class s
-ON s.oid = pg_get_serial_sequence(%s, a.attname)::regclass
-WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
-_NUMBERED = """SELECT a.attname, s.oid::regclass::text FROM pg_attrdef d
+_SEQUENCES = """SELECT a.attname, d.deptype = 'i', s.oid::regclass::text, s.relname
+FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+AND d.refobjid = %s::regclass AND d.deptype IN ('a', 'i') ORDER BY s.relname"""
+_NUMBERED = """SELECT a.attname, s.oid::regclass::text,
+pg_get_expr(d.adbin, d.adrelid) = format('nextval(%%L::regclass)', s.oid::regclass::text) FROM pg_attrdef d
 JOIN pg_depend p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
 AND p.refclassid = 'pg_class'::regclass JOIN pg_class s ON s.oid = p.refobjid AND s.relkind = 'S'
 JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = %s::regclass"""
@@ -118,7 +120,7 @@ def statements(session: Session, work: Reversion) -> list[str]:
         *_sequences(session, work, mark),
         f"ALTER TABLE {now} RENAME TO {quote_double(work.aside)}",
         f"ALTER TABLE {then} RENAME TO {quote_double(work.table)}",
-        *_names_back(session, work.old_name),
+        *_names_back(session, work.old_name, _index_names(session, now)),
         *carried.after,
         *carried.validate,
     ]
@@ -134,27 +136,28 @@ def _without_triggers(session: Session, old: str) -> Iterator[str]:
         yield f"DROP TRIGGER {quote_double(name)} ON {old}"
 
 
-def serials(session: Session, now: TableName, then: TableName) -> Iterator[tuple[str, str]]:
-    """Columns of the old table that sequences of the new one number, by their defaults."""
-    place = qualified(now)
-    owned = {row[2] for row in session.ask(_SEQUENCES, [place, place]) if not row[1]}
-    for column, sequence in session.ask(_NUMBERED, [qualified(then)]):
+def serials(session: Session, now: TableName, then: TableName) -> Iterator[tuple[str, str, bool]]:
+    """Columns of the old table whose defaults use sequences of the new one; whether they are no more than that."""
+    owned = {row[2] for row in session.ask(_SEQUENCES, [qualified(now)]) if not row[1]}
+    for column, sequence, alone in session.ask(_NUMBERED, [qualified(then)]):
         if sequence in owned:
-            yield column, sequence
+            yield column, sequence, alone
 
 
 def _sequences(session: Session, work: Reversion, mark: str) -> Iterator[str]:
     """Numbers go on where they are: a serial's sequence moves, an identity's hands its place over."""
     schema = quote_double(work.schema)
     now, then = qualified(work.live_name), qualified(work.old_name)
-    for column, sequence in serials(session, work.live_name, work.old_name):
-        yield f"ALTER SEQUENCE {sequence} OWNED BY {then}.{quote_double(column)}"
-    own = {row[0]: row for row in session.ask(_SEQUENCES, [then, then])}
-    for column, identity, sequence, name in session.ask(_SEQUENCES, [now, now]):
-        if not identity or column not in own or not own[column][1]:
+    numbered = {s: c for c, s, _ in serials(session, work.live_name, work.old_name)}
+    own = {row[0]: row for row in session.ask(_SEQUENCES, [then]) if row[1]}
+    kept = _names(session, then)
+    for column, identity, sequence, name in session.ask(_SEQUENCES, [now]):
+        if not identity and (wish := numbered.get(sequence, column)) in kept:
+            yield f"ALTER SEQUENCE {sequence} OWNED BY {then}.{quote_double(wish)}"
+        if not identity or column not in own:
             continue
         _, _, old, old_name = own[column]
-        aside, back = fitted(name, mark), MARK.sub("", old_name)
+        aside, back = fitted(name, mark), unmarked(old_name, [name])
         yield f"SELECT setval({literal(old)}, last_value, is_called) FROM {sequence}"
         yield f"ALTER SEQUENCE {sequence} RENAME TO {quote_double(aside)}"
         if back != old_name:
@@ -162,9 +165,21 @@ def _sequences(session: Session, work: Reversion, mark: str) -> Iterator[str]:
             yield f"ALTER SEQUENCE {place} RENAME TO {quote_double(back)}"
 
 
-def _names_back(session: Session, old: TableName) -> Iterator[str]:
-    for (name,) in session.ask(_INDEXES, [qualified(old)]):
-        back = MARK.sub("", name)
+def _index_names(session: Session, table: str) -> list[str]:
+    return [str(row[0]) for row in session.ask(_INDEXES, [table])]
+
+
+def unmarked(name: str, known: Iterable[str]) -> str:
+    """The name before it was put aside; one that had to be cut is told by comparison with those there are."""
+    mark = MARK.search(name)
+    if mark is None:
+        return name
+    return next((n for n in known if fitted(n, mark[0]) == name), MARK.sub("", name))
+
+
+def _names_back(session: Session, old: TableName, known: Sequence[str]) -> Iterator[str]:
+    for name in _index_names(session, qualified(old)):
+        back = unmarked(name, known)
         if back != name:
             place = f"{quote_double(old.schema)}.{quote_double(name)}"
             yield f"ALTER INDEX {place} RENAME TO {quote_double(back)}"

@@ -36,6 +36,15 @@ PINNED = (
     "SET search_path = ''",
     "SET statement_timeout = 0",
     "SET idle_in_transaction_session_timeout = 0",
+    "SET array_nulls = on",
+    "SET quote_all_identifiers = off",
+)
+_OWN = (
+    # A snapshot that is older than a lock would not see what was written before the lock was granted.
+    "SET default_transaction_isolation = 'read committed'",
+    "SET idle_session_timeout = 0",
+    # PostgreSQL 17 brought it.
+    "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'",
 )
 
 
@@ -83,7 +92,7 @@ class Session:
 
     def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
         connection = connect(self._conninfo, self.engine)
-        connection.execute("; ".join(PINNED))
+        connection.execute("; ".join((*PINNED, *_OWN)))
         return connection
 
     @property

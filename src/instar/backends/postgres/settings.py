@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from instar.backends.postgres.session import Session
-from instar.backends.sql import literal, quote_double
+from instar.backends.sql import block, literal, quote_double
 
 _COLUMNS = """SELECT a.attname, a.atttypid, to_jsonb(a) ->> 'attstattarget', a.attstorage, t.typstorage,
 a.attcompression, array_to_string(a.attoptions, ', ')
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped"""
-_SPACE = """SELECT quote_ident(s.spcname) FROM pg_class c JOIN pg_tablespace s ON s.oid = c.reltablespace
+_PLACE = """SELECT quote_ident(a.amname), quote_ident(s.spcname) FROM pg_class c
+JOIN pg_am a ON a.oid = c.relam JOIN pg_database b ON b.datname = current_database()
+JOIN pg_tablespace s ON s.oid = CASE c.reltablespace WHEN 0 THEN b.dattablespace ELSE c.reltablespace END
 WHERE c.oid = %s::regclass"""
 _STORAGE = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
 _COMPRESSION = {"p": "pglz", "l": "lz4"}
@@ -20,9 +22,10 @@ JOIN pg_attribute a ON a.attrelid = k.conrelid AND k.conkey = ARRAY[a.attnum]
 WHERE k.conrelid = %s::regclass AND k.contype = 'n'"""
 
 
-def tablespace(session: Session, table: str) -> str:
-    rows = session.ask(_SPACE, [table])
-    return f" TABLESPACE {rows[0][0]}" if rows else ""
+def stored(session: Session, table: str) -> tuple[str, str]:
+    """Its access method and tablespace, said in full: a role may have other defaults."""
+    method, space = session.ask(_PLACE, [table])[0]
+    return f"USING {method}", f"TABLESPACE {space}"
 
 
 def column_settings(
@@ -52,11 +55,11 @@ def required_names(session: Session, table: str) -> Iterator[str]:
         return
     rename = f"ALTER TABLE {table.replace('%', '%%')} RENAME CONSTRAINT %I TO %I"
     wishes = ", ".join(f"({literal(column)}, {literal(name)})" for column, name in rows)
-    yield (
-        "DO $instar$ DECLARE r record; BEGIN FOR r IN SELECT k.conname AS now, w.name AS wish "
+    yield block(
+        "DECLARE r record; BEGIN FOR r IN SELECT k.conname AS now, w.name AS wish "
         f"FROM (VALUES {wishes}) AS w(col, name) "
         f"JOIN pg_attribute a ON a.attrelid = {literal(table)}::regclass AND a.attname = w.col "
         "JOIN pg_constraint k ON k.conrelid = a.attrelid AND k.contype = 'n' "
         "AND k.conkey = ARRAY[a.attnum] WHERE k.conname <> w.name LOOP "
-        f"EXECUTE format({literal(rename)}, r.now, r.wish); END LOOP; END $instar$"
+        f"EXECUTE format({literal(rename)}, r.now, r.wish); END LOOP; END"
     )

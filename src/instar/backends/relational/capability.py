@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -26,21 +26,12 @@ from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import path_text
 
 
-class NamedIndex(Protocol):
-    """An index that no constraint owns, and every column that it names."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-
-
 class TableFacts(Protocol):
     """What hangs on a table and is not part of its schema."""
 
-    @property
-    def indexes(self) -> Sequence[NamedIndex]: ...
+    def go_with(self, column: str) -> Iterator[str]:
+        """What goes when a column is dropped, in words."""
+        ...
 
     def words(self, column: str) -> Mapping[str, str]:
         """What a row's `why` may name beside {root}, the column."""
@@ -145,9 +136,9 @@ def _lost(case: Case[F]) -> Iterator[str]:
         return
     path = case.change.path
     yield f"the values of '{path_text(path)}' go"
-    for index in case.facts.indexes:
-        if len(path) == 1 and path[0] in index.columns:
-            yield f"the index {index.name} goes with '{path_text(path)}'"
+    if len(path) == 1:
+        for thing in case.facts.go_with(path[0]):
+            yield f"{thing} goes with '{path_text(path)}'"
 
 
 # --- what rows of every engine ask ---
