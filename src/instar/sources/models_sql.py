@@ -21,6 +21,8 @@ _STILL = frozenset(
     (*_CALLS, "range", "generate_series", "unnest", "explode", "posexplode", "inline")
 )
 """Functions in the place of a table that give the same rows for the same words."""
+_BEFORE_ALIAS = ("sample", "version", "when", "changes", "partition")
+"""What may stand between the name of a table and its alias."""
 _AS_SELECT = {
     "TABLE": "Write SELECT * FROM and the name of the table.",
     "VALUES": "Name the columns: SELECT * FROM (VALUES …) AS t(a, b).",
@@ -32,12 +34,16 @@ _AS_SELECT = {
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One table that the query names: its parts, whether by ref(), and where it stands in the text."""
+    """One table that the query names: its parts, whether by ref(), and where it stands in the text.
+
+    `bare`: no alias stands behind it, so its columns go by its own name (`orders.id`).
+    """
 
     parts: tuple[str, ...]
     by_ref: bool
     start: int
     end: int
+    bare: bool = False
 
     @property
     def name(self) -> str:
@@ -213,14 +219,19 @@ def _by_ref(table: exp.Table, call: exp.Anonymous, text: str) -> Read | None:
             "E154", "ref() takes the name of one model in quotes", call.meta["start"], "ref('name')"
         )
     start = table.args["db"].meta["start"] if space else match.start()
-    return Read((match[1].replace("''", "'"),), True, start, match.end())
+    return Read((match[1].replace("''", "'"),), True, start, match.end(), _bare(table))
 
 
 def _by_name(table: exp.Table) -> Read:
     parts = [p for p in table.parts if "start" in p.meta]
     start = min(p.meta["start"] for p in parts)
     end = max(p.meta["end"] for p in parts) + 1
-    return Read(tuple(p.name for p in parts), False, start, end)
+    return Read(tuple(p.name for p in parts), False, start, end, _bare(table))
+
+
+def _bare(table: exp.Table) -> bool:
+    """Whether an alias is missing that could stand right behind the name."""
+    return not any(table.args.get(key) for key in ("alias", *_BEFORE_ALIAS))
 
 
 def _outputs(tree: exp.Query) -> tuple[tuple[str, ...], bool]:
