@@ -198,6 +198,8 @@ BAD = {
         6,
         "FROM WHERE",
     ),
+    "a quote that is not closed": ("SELECT 'a' AS x,\n  'b AS y\nFROM t", "E151", 2, "  'b AS y"),
+    "a comment that is not closed": ("SELECT 1 AS x\n/* so FROM t", "E151", 2, "/* so FROM t"),
     "two statements": ("SELECT 1 AS x;\nSELECT 2 AS y", "E152", 2, "SELECT 2 AS y"),
     "no statement": ("---\ntags: [a]\n---\n", "E152", None, None),
     "not a query": ("DELETE FROM t", "E152", 1, "DELETE FROM t"),

@@ -105,7 +105,13 @@ def _way(model: Model, named: Callable[[str], str]) -> str:
     kind = (
         "unique_key" if way.unique_key else "partition" if way.partition_column else way.granularity
     )
-    return json.dumps([kind, *told])
+    return json.dumps([model.format, kind, *told])
+
+
+def left_format(way: str, model: Model) -> str:
+    """The format that an incremental model had, if it is another one now: its rows stay where they are."""
+    old = str(json.loads(way)[0]) if way not in ("", WHOLE) else model.format
+    return old if old != model.format else ""
 
 
 def _moved(known: Build, inputs: Mapping[str, str | None]) -> str:

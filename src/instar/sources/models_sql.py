@@ -21,6 +21,7 @@ _STILL = frozenset(
     (*_CALLS, "range", "generate_series", "unnest", "explode", "posexplode", "inline")
 )
 """Functions in the place of a table that give the same rows for the same words."""
+_OPENS = re.compile(r"['\"`]|/\*|\$\w*\$")
 _BEFORE_ALIAS = ("sample", "version", "when", "changes", "partition")
 """What may stand between the name of a table and its alias."""
 _AS_SELECT = {
@@ -105,9 +106,9 @@ def parsed(text: str, dialect: str) -> exp.Query:
         found = [t for t in sqlglot.parse(text, read=reading(dialect)) if t is not None]
     except ParseError as error:
         raise _unparsable(error, text) from None
-    except TokenError as error:
-        said = f"the SQL cannot be read: {str(error).splitlines()[0]}"
-        raise BadQuery("E151", said, hint=_template_hint(text)) from None
+    except TokenError:
+        said = "the SQL cannot be read: a quote or a comment is not closed"
+        raise BadQuery("E151", said, _left_open(text, dialect), _template_hint(text)) from None
     found = [t for t in found if not isinstance(t, exp.Semicolon)]
     if not found:
         raise BadQuery("E152", "there is no query", 0, "Write one SELECT after the frontmatter.")
@@ -118,6 +119,20 @@ def parsed(text: str, dialect: str) -> exp.Query:
     if not isinstance(tree, exp.Query):
         raise _no_select(*_beginnings(text, dialect)[0])
     return tree
+
+
+def _left_open(text: str, dialect: str) -> int | None:
+    """Where the quote or comment begins that goes on to the end: the text before it can be read."""
+    import sqlglot
+    from sqlglot.errors import TokenError
+
+    for found in reversed(list(_OPENS.finditer(text))):
+        try:
+            sqlglot.tokenize(text[: found.start()], read=reading(dialect))
+        except TokenError:
+            continue
+        return found.start()
+    return None
 
 
 def _beginnings(text: str, dialect: str) -> list[tuple[int, str]]:
