@@ -9,6 +9,7 @@ import pytest
 
 from instar.core.schema import TableName
 from instar.errors import ProjectError
+from instar.run.rendering import rendered
 from instar.sources.models import Models, load_models
 from instar.sources.project import load_project
 
@@ -133,6 +134,29 @@ def test_what_is_not_the_model_is_no_edge(root: Path, query: str) -> None:
     assert load(root).parents("down") == ()
 
 
+BARE = {
+    "SELECT up.x FROM up": True,
+    "SELECT up.x FROM ref('up')": True,
+    "SELECT up.x FROM main.up, other AS o": True,
+    "SELECT u.x FROM up u": False,
+    "SELECT u.x FROM smelt.ref('up') AS u": False,
+    "SELECT x FROM up TABLESAMPLE (5 ROWS)": False,
+    "SELECT * FROM up PIVOT (sum(x) FOR k IN ('a'))": True,
+}
+
+
+@pytest.mark.parametrize("query", BARE)
+def test_whether_a_table_goes_by_its_own_name(root: Path, query: str) -> None:
+    write(root, up="SELECT 1 AS x", down=query)
+    assert load(root, "lake").models["down"].query.reads[0].bare is BARE[query]
+    assert load(root, "lake").models["down"].query.reads[0].bare is BARE[query], "from the cache"
+
+
+def test_a_semicolon_in_a_text_ends_nothing() -> None:
+    text = r"SELECT 'it\'s; so' AS a FROM t;; -- end"
+    assert rendered(text, (), lambda *_: "", "spark") == r"SELECT 'it\'s; so' AS a FROM t"
+
+
 def test_a_manifest_and_a_table_outside_are_told_apart(root: Path) -> None:
     write(
         root, a="SELECT * FROM orders JOIN ref('orders') o2 USING (id) JOIN raw.events USING (id)"
@@ -174,6 +198,8 @@ BAD = {
         6,
         "FROM WHERE",
     ),
+    "a quote that is not closed": ("SELECT 'a' AS x,\n  'b AS y\nFROM t", "E151", 2, "  'b AS y"),
+    "a comment that is not closed": ("SELECT 1 AS x\n/* so FROM t", "E151", 2, "/* so FROM t"),
     "two statements": ("SELECT 1 AS x;\nSELECT 2 AS y", "E152", 2, "SELECT 2 AS y"),
     "no statement": ("---\ntags: [a]\n---\n", "E152", None, None),
     "not a query": ("DELETE FROM t", "E152", 1, "DELETE FROM t"),

@@ -185,6 +185,7 @@ RANGES = {
     "backwards": ("2024-01-03", "2024-01-01"),
     "an end alone": (None, "2024-01-02"),
     "a year too far": ("9999-01-01", None),
+    "in another time zone": ("2024-01-01T00:00:00+02:00", None),
 }
 
 

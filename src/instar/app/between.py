@@ -65,11 +65,11 @@ def _columns(work: Modelling, view: LiveView, inferrer: Inferrer) -> tuple[Colum
 
     def place(read: Read, target: Target) -> str:
         if target.table in work.shapes:
-            return inferrer.place(target.table)
+            return inferrer.place(target.table, read.name if read.bare else "")
         return work.builder.outside_place(read, target)
 
     try:
-        return inferrer.infer(rendered(view.body, view.reads, place))
+        return inferrer.infer(rendered(view.body, view.reads, place, work.dialect))
     except CannotInfer as error:
         read = Read((view.table.schema, view.table.name), False, 0, 0)
         target = Target(view.table, "outside", view.table.name)

@@ -92,12 +92,12 @@ class Modelling:
 
         def place(read: Read, target: Target) -> str:
             if inferrer is not None:
-                return inferrer.place(target.table)
+                return inferrer.place(target.table, read.name if read.bare else "")
             if target.kind == "outside":
                 return self.builder.outside_place(read, target)
             return self.builder.place(target.table, self.formats.get(target.table, ""))
 
-        return rendered(model.body, self.models.targets[model.name], place)
+        return rendered(model.body, self.models.targets[model.name], place, self.dialect)
 
 
 def plan_models(work: Modelling) -> tuple[TablePlan, ...]:

@@ -13,6 +13,7 @@ from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
 from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
+from instar.run.deciding import WHOLE, left_format
 from instar.run.forecasting import Expected, Forecaster
 from instar.run.intervals import check_range
 from instar.run.options import GOOD, RunOptions, outcome_text, rows_told
@@ -191,18 +192,40 @@ def _refuse_blocked(plan: Plan) -> None:
 
 
 def _replaced(work: Modelling, options: RunOptions, done: frozenset[str]) -> Iterator[Question]:
-    """An incremental table may hold what its query gives no more: --full-refresh asks, with counts."""
-    if not options.full_refresh:
-        return
+    """An incremental table may hold what its query gives no more: to build it as a whole asks, with counts."""
     for name in sorted(work.chosen - done):
         model, plan = work.models.models[name], work.plans[name]
-        if model.incremental is None or plan.live is None or _asks(plan):
+        if old := _left_behind_in(work, model):
+            text = f"[{model.table}] was {old} and is {model.format} now: rows that its query gives no more"
+            yield Question(
+                model.table, "", QuestionKind.CONFIRM, f"{text} stay in the {old} table alone"
+            )
+            continue
+        why = _why_replaced(work, model, options)
+        if not why or plan.live is None or _asks(plan):
             continue
         if rows := work.builder.rows(model.table, model.format):
             now = None if model.python else work.builder.count(work.queries[name])
             told = f"{now:,} that its query gives now" if now is not None else "its query's"
-            text = f"[{model.table}] --full-refresh replaces {rows_told(rows)} by {told}"
+            text = f"[{model.table}] {why} replaces {rows_told(rows)} by {told}"
             yield Question(model.table, "", QuestionKind.CONFIRM, text)
+
+
+def _left_behind_in(work: Modelling, model: Model) -> str:
+    """Another format in another catalog is another table: what only the old one holds does not come along."""
+    known = work.builds.get(model.table)
+    if known is None or model.materialization == "view":
+        return ""
+    return left_format(known.way, model)
+
+
+def _why_replaced(work: Modelling, model: Model, options: RunOptions) -> str:
+    """What makes a table anew that was filled bit by bit; empty where nothing does."""
+    if model.incremental is not None:
+        return "--full-refresh" if options.full_refresh else ""
+    known = work.builds.get(model.table)
+    bit_by_bit = known is not None and known.way not in ("", WHOLE)
+    return "to build what was incremental as a whole" if bit_by_bit else ""
 
 
 def _asks(plan: TablePlan) -> bool:

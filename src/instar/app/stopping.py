@@ -37,11 +37,13 @@ def absent_parents(model: Model, parents: Sequence[str]) -> Finding:
 
 
 def other_kind(model: Model, kind: str) -> Finding:
+    other_format = kind.endswith(" table") and model.materialization != "view"
+    wanted = f"a {model.format} table" if other_format else f"a {model.materialization}"
     return Finding(
         "F106",
         Severity.ERROR,
-        f"[{model.table}] is {kind} on the engine, but the model is a {model.materialization}.",
-        "Remove what is there (or give the model another name), then plan again.",
+        f"[{model.table}] is {kind} on the engine, but the model is {wanted}.",
+        "Rename or remove what is there (or give the model another name), then plan again.",
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from instar.core.plan import TablePlan
@@ -17,6 +18,8 @@ from instar.state.models import Build
 UNCHANGED = "neither its query nor its inputs changed"
 IN_PART = "--start"
 """Stands for the inputs of a table of which only the intervals that were named are built."""
+WHOLE = "whole"
+"""The way of a table that is no incremental model's."""
 _NAMED = 3
 
 
@@ -42,6 +45,8 @@ class Decisions:
             return "--full-refresh"
         if timed(model) and (options.start or options.end):
             return "--start"
+        if self.otherwise(model):
+            return "its rows come another way than before"
         if known.fingerprint != self.marks[model.name]:
             return "its query changed"
         if dict(known.inputs) != dict(inputs):
@@ -49,6 +54,11 @@ class Decisions:
         if self.inputs.restless(model):
             return "it may give other rows each time that it is asked"
         return None
+
+    def otherwise(self, model: Model) -> bool:
+        """Rows came into the table another way than they will: its keys and intervals were others."""
+        known = self.builds.get(model.table)
+        return known is not None and known.way not in ("", way_of(model), _former(model))
 
     def empty(self, model: Model) -> bool:
         """Nothing is in an incremental table yet; of a table that is built as a whole nobody asks."""
@@ -74,6 +84,34 @@ class Decisions:
 def timed(model: Model) -> bool:
     """Whether a model is built by intervals of event time."""
     return model.incremental is not None and model.incremental.event_time_column is not None
+
+
+def way_of(model: Model) -> str:
+    """How rows come into a model's table, as the state store keeps it."""
+    return _way(model, lambda column: column)
+
+
+def _former(model: Model) -> str:
+    """The same way under the names that its columns had: a rename changes none."""
+    renamed = {n.casefold(): c.renamed_from for n, c in model.columns.items() if c.renamed_from}
+    return _way(model, lambda column: renamed.get(column.casefold(), column))
+
+
+def _way(model: Model, named: Callable[[str], str]) -> str:
+    way = model.incremental
+    if way is None:
+        return WHOLE
+    told = [named(column).casefold() for column in way.columns]
+    kind = (
+        "unique_key" if way.unique_key else "partition" if way.partition_column else way.granularity
+    )
+    return json.dumps([model.format, kind, *told])
+
+
+def left_format(way: str, model: Model) -> str:
+    """The format that an incremental model had, if it is another one now: its rows stay where they are."""
+    old = str(json.loads(way)[0]) if way not in ("", WHOLE) else model.format
+    return old if old != model.format else ""
 
 
 def _moved(known: Build, inputs: Mapping[str, str | None]) -> str:

@@ -51,7 +51,8 @@ class DuckDBInferrer:
         self._live.execute(f"ATTACH ':memory:' AS {self._scratch} (READ_WRITE)")
         self._schemas = {"main"}
 
-    def place(self, name: TableName) -> str:
+    def place(self, name: TableName, called: str = "") -> str:
+        del called  # A table goes by its last name whatever database it is in.
         return f"{self._scratch}.{qualified(name)}"
 
     def declare(self, name: TableName, columns: tuple[Column, ...]) -> None:

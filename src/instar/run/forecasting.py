@@ -177,7 +177,8 @@ class Forecaster:
         if whole:
             first, last = (beginning(t, granularity) for t in span)
             return Stretch(counted(*span, granularity), first, last, granularity, not certain)
-        wish = self._log.wish(model, span, self.options.start, self.options.end)
+        anew = self._decisions.otherwise(model)
+        wish = self._log.wish(model, span, self.options.start, self.options.end, anew=anew)
         if plan.live is not None:
             wish = tuple(self._log.filled(model, sql, plan.live, wish))
         if not wish:

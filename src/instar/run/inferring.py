@@ -26,8 +26,8 @@ class Inferrer(Protocol):
 
     dialect: str
 
-    def place(self, name: TableName) -> str:
-        """How a query names a declared table here."""
+    def place(self, name: TableName, called: str = "") -> str:
+        """How a query names a declared table here; `called`: what its columns go by where no alias says it."""
         ...
 
     def declare(self, name: TableName, columns: tuple[Column, ...]) -> None:

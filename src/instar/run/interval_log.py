@@ -44,13 +44,15 @@ class IntervalLog:
         return found.first, found.last
 
     def wish(
-        self, model: Model, span: Span, start: str | None, end: str | None
+        self, model: Model, span: Span, start: str | None, end: str | None, *, anew: bool
     ) -> tuple[Interval, ...]:
-        """What is named, or what is not done yet."""
+        """What is named, or what is not done yet; `anew`: the intervals that are done were others."""
         assert model.incremental is not None
         granularity = model.incremental.granularity
         if start or end:
             return asked(start, end, granularity, span[1])
+        if anew:
+            return pending(span, granularity, {}, None)
         log = self.store.models
         done, whole = log.intervals(self.env, model.table), log.whole(self.env, model.table)
         return pending(span, granularity, done, whole)

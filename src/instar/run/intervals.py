@@ -22,6 +22,12 @@ def parse_time(text: str, what: str) -> datetime:
         raise UsageError(
             "E433", f"{what} is '{text}', which is no date or time", hint="Example: 2024-01-31"
         ) from None
+    if found.utcoffset():
+        raise UsageError(
+            "E433",
+            f"{what} is '{text}', in a time zone of its own",
+            hint="Write it as the event time reads in the session's zone (UTC), without an offset.",
+        )
     return found.replace(tzinfo=None)
 
 

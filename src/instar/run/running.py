@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from instar.apply import Failpoints, Result, apply_table
 from instar.backends.base import NotATable
@@ -14,7 +14,7 @@ from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Table, TableName
 from instar.errors import EngineError, InstarError, Interrupted, StateError
 from instar.run.building import ADOPTS, Builder, Interval, Order
-from instar.run.deciding import IN_PART, UNCHANGED, Decisions, timed
+from instar.run.deciding import IN_PART, UNCHANGED, Decisions, timed, way_of
 from instar.run.inputs import Inputs, digest
 from instar.run.interval_log import IntervalLog
 from instar.run.options import (
@@ -179,9 +179,9 @@ class ModelRunner:
         else:
             rows = self._build(model, plan, inputs)
         part = self._decisions.in_part(model) and not refreshed
+        reason = "" if refreshed else self._left_as_it_was(model, known)
         self._built(model, self._remembered(model, known, inputs, in_part=part))
         self.failpoint("model:built")
-        reason = "" if refreshed else self._left_as_it_was(model, known)
         return ModelResult(model.table, BUILT, rows, reason=reason)
 
     def _remembered(
@@ -190,22 +190,20 @@ class ModelRunner:
         """What the next run compares. A build in part has not covered its inputs."""
         # A name of its own each time: what reads the table knows it by the name.
         build, mark = f"{self.run}/{model.name}/{new_run()}", self.marks[model.name]
+        way = way_of(model)
         if in_part:
             if known is not None:
-                return Build(known.fingerprint, known.inputs, build)
-            return Build(mark, {IN_PART: self.run}, build)
+                return Build(known.fingerprint, known.inputs, build, way)
+            return Build(mark, {IN_PART: self.run}, build, way)
         told = {k: v for k, v in inputs.items() if v is not None}
-        return Build(mark, told if len(told) == len(inputs) else {}, build)
+        return Build(mark, told if len(told) == len(inputs) else {}, build, way)
 
     def _left_as_it_was(self, model: Model, known: Build | None) -> str:
         """What a person must know whose query changed: intervals that are done are not built again."""
-        ranged = self.options.start or self.options.full_refresh
-        if (
-            not timed(model)
-            or ranged
-            or known is None
-            or known.fingerprint == self.marks[model.name]
-        ):
+        named = self.options.start or self.options.full_refresh
+        if not timed(model) or named or known is None:
+            return ""
+        if known.fingerprint == self.marks[model.name] or self._decisions.otherwise(model):
             return ""
         return "its query changed; intervals done before keep their rows (--full-refresh, --start)"
 
@@ -234,9 +232,19 @@ class ModelRunner:
             self._log.whole(model, self.queries[model.name])
             return rows
         assert model.incremental is not None
+        if self._decisions.otherwise(model):
+            self._check_keys(model)
         if model.incremental.event_time_column is None:
             return self._order(model, live, inputs, whole=False)
         return self._intervals(model, live, inputs)
+
+    def _check_keys(self, model: Model) -> None:
+        """Rows that came another way may break the key that new rows go by: those would stay beside them."""
+        place = self.builder.place(model.table, model.format)
+        asked = replace(model, python=False)
+        if words := self.builder.key_problem(asked, f"SELECT * FROM {place}"):
+            there = words.replace("in the new rows", "in the rows that are there")
+            raise EngineError("E430", f"{there}; --full-refresh builds them anew")
 
     def _order(
         self,
@@ -260,7 +268,9 @@ class ModelRunner:
         if span is None:
             return 0
         rows = 0
-        wish = self._log.wish(model, span, self.options.start, self.options.end)
+        if anew := self._decisions.otherwise(model):
+            self._log.forget(model)
+        wish = self._log.wish(model, span, self.options.start, self.options.end, anew=anew)
         filled = self._log.filled(model, self.queries[model.name], live, wish)
         empty = sorted(set(wish) - set(filled), key=lambda i: i.start)
         self._log.done(model, empty, span)

@@ -18,7 +18,7 @@ from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.guards import MEND_KEY
 from instar.core.plan import Rung, Step, TablePlan
 from instar.core.schema import Table, TableName
-from instar.core.types import Column
+from instar.core.types import Binary, Column
 from instar.errors import EngineError
 from instar.run.building import Events, Failpoint, Order
 from instar.run.functions import Functions
@@ -292,9 +292,14 @@ class SparkBuilder:
         name = str(order.model.incremental.partition_column)
         column = _of(order.live, name)
         quoted = quote_backtick(column.name)
+        # Bytes are no text: a cast would lose those that are not UTF-8.
+        bare = isinstance(column.type, Binary)
+        told = f"hex({quoted})" if bare else f"CAST({quoted} AS STRING)"
         with self._handle.errors():
-            found = rows.selectExpr(f"CAST({quoted} AS STRING) AS v").distinct().collect()
-        values = [f"CAST({literal_spark(r['v'])} AS {spark_type(column.type)})" for r in found]
+            found = rows.selectExpr(f"{told} AS v").distinct().collect()
+        texts = [literal_spark(row["v"]) for row in found]
+        type_ = spark_type(column.type)
+        values = [f"unhex({text})" if bare else f"CAST({text} AS {type_})" for text in texts]
         return f"{quoted} IN ({', '.join(values)})" if values else "FALSE"
 
     def _counted(self, rows: Any) -> int:

@@ -42,8 +42,9 @@ class SparkInferrer:
         self._prefix = f"instar_{uuid.uuid4().hex[:8]}"
         self._views: dict[TableName, str] = {}
 
-    def place(self, name: TableName) -> str:
-        return quote_backtick(self._views.get(name, f"{name.schema}.{name.name}"))
+    def place(self, name: TableName, called: str = "") -> str:
+        view = quote_backtick(self._views.get(name, f"{name.schema}.{name.name}"))
+        return f"{view} AS {quote_backtick(called)}" if called else view
 
     def declare(self, name: TableName, columns: tuple[Column, ...]) -> None:
         from pyspark.sql.types import StructType
@@ -119,7 +120,7 @@ class SparkInferrer:
                 self._handle.session.catalog.dropTempView(view)
 
     def _refused(self, error: EngineError) -> CannotInfer:
-        detail = str(getattr(error, "detail", error.message))
+        detail = str(getattr(error, "detail", error.message)).strip()
         for name, view in self._views.items():
             detail = detail.replace(f"`{view}`", f"`{name.name}`")
         found = _FIELD.search(detail) or _MISSING.search(detail)

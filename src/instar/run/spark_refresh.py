@@ -97,6 +97,11 @@ def broken_rows(model: Model) -> Iterator[tuple[str, str]]:
     for column, message in far_times(model):
         at = f"CAST({quote_backtick(column)} AS TIMESTAMP_NTZ)"
         yield f"({at} < {first} OR {at} >= {stop})", message
+    by = model.incremental.partition_column if model.incremental else None
+    if by and model.format == "parquet":
+        # A folder has no name for it: it would be read back as NULL.
+        told = f"the partition column '{by}' of {model.table} is an empty text in some rows"
+        yield f"CAST({quote_backtick(by)} AS STRING) = ''", told
 
 
 def _selected(model: Model, target: Table, sql: str, column: Callable[[Column], str]) -> str:

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from instar.sources.models_sql import Query, Read
 from instar.sources.raw import RawColumn, RawManifest
 
-FORMAT = 2
+FORMAT = 3
 
 Kept = TypeVar("Kept")
 
@@ -123,7 +123,7 @@ class QueryCache(_Cache[Query]):
 
 
 def _told(query: Query) -> list[Any]:
-    reads = [[list(r.parts), r.by_ref, r.start, r.end] for r in query.reads]
+    reads = [[list(r.parts), r.by_ref, r.start, r.end, r.bare] for r in query.reads]
     return [reads, list(query.outputs), query.star, query.canonical, query.unseen]
 
 

@@ -21,6 +21,9 @@ _STILL = frozenset(
     (*_CALLS, "range", "generate_series", "unnest", "explode", "posexplode", "inline")
 )
 """Functions in the place of a table that give the same rows for the same words."""
+_OPENS = re.compile(r"['\"`]|/\*|\$\w*\$")
+_BEFORE_ALIAS = ("sample", "version", "when", "changes", "partition")
+"""What may stand between the name of a table and its alias."""
 _AS_SELECT = {
     "TABLE": "Write SELECT * FROM and the name of the table.",
     "VALUES": "Name the columns: SELECT * FROM (VALUES …) AS t(a, b).",
@@ -32,12 +35,16 @@ _AS_SELECT = {
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One table that the query names: its parts, whether by ref(), and where it stands in the text."""
+    """One table that the query names: its parts, whether by ref(), and where it stands in the text.
+
+    `bare`: no alias stands behind it, so its columns go by its own name (`orders.id`).
+    """
 
     parts: tuple[str, ...]
     by_ref: bool
     start: int
     end: int
+    bare: bool = False
 
     @property
     def name(self) -> str:
@@ -99,9 +106,9 @@ def parsed(text: str, dialect: str) -> exp.Query:
         found = [t for t in sqlglot.parse(text, read=reading(dialect)) if t is not None]
     except ParseError as error:
         raise _unparsable(error, text) from None
-    except TokenError as error:
-        said = f"the SQL cannot be read: {str(error).splitlines()[0]}"
-        raise BadQuery("E151", said, hint=_template_hint(text)) from None
+    except TokenError:
+        said = "the SQL cannot be read: a quote or a comment is not closed"
+        raise BadQuery("E151", said, _left_open(text, dialect), _template_hint(text)) from None
     found = [t for t in found if not isinstance(t, exp.Semicolon)]
     if not found:
         raise BadQuery("E152", "there is no query", 0, "Write one SELECT after the frontmatter.")
@@ -112,6 +119,20 @@ def parsed(text: str, dialect: str) -> exp.Query:
     if not isinstance(tree, exp.Query):
         raise _no_select(*_beginnings(text, dialect)[0])
     return tree
+
+
+def _left_open(text: str, dialect: str) -> int | None:
+    """Where the quote or comment begins that goes on to the end: the text before it can be read."""
+    import sqlglot
+    from sqlglot.errors import TokenError
+
+    for found in reversed(list(_OPENS.finditer(text))):
+        try:
+            sqlglot.tokenize(text[: found.start()], read=reading(dialect))
+        except TokenError:
+            continue
+        return found.start()
+    return None
 
 
 def _beginnings(text: str, dialect: str) -> list[tuple[int, str]]:
@@ -213,14 +234,19 @@ def _by_ref(table: exp.Table, call: exp.Anonymous, text: str) -> Read | None:
             "E154", "ref() takes the name of one model in quotes", call.meta["start"], "ref('name')"
         )
     start = table.args["db"].meta["start"] if space else match.start()
-    return Read((match[1].replace("''", "'"),), True, start, match.end())
+    return Read((match[1].replace("''", "'"),), True, start, match.end(), _bare(table))
 
 
 def _by_name(table: exp.Table) -> Read:
     parts = [p for p in table.parts if "start" in p.meta]
     start = min(p.meta["start"] for p in parts)
     end = max(p.meta["end"] for p in parts) + 1
-    return Read(tuple(p.name for p in parts), False, start, end)
+    return Read(tuple(p.name for p in parts), False, start, end, _bare(table))
+
+
+def _bare(table: exp.Table) -> bool:
+    """Whether an alias is missing that could stand right behind the name."""
+    return not any(table.args.get(key) for key in ("alias", *_BEFORE_ALIAS))
 
 
 def _outputs(tree: exp.Query) -> tuple[tuple[str, ...], bool]:

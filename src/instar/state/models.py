@@ -20,11 +20,13 @@ class Build:
     """The last time that a model's data was made: by which query, from which inputs.
 
     Without a fingerprint it is a claim: Instar made the table for a model, and has built nothing yet.
+    `way`: how rows came into the table, so that another way is seen; empty where that is not known.
     """
 
     fingerprint: str
     inputs: Mapping[str, str]
     build: str
+    way: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,12 @@ class ModelLog:
 
     def builds(self, env: str) -> Mapping[TableName, Build]:
         rows = self._prepare().read(
-            "SELECT schema, name, fingerprint, inputs, build FROM model_builds WHERE env = ?",
+            "SELECT b.schema, b.name, b.fingerprint, b.inputs, b.build, COALESCE(w.way, '')"
+            " FROM model_builds AS b LEFT JOIN model_ways AS w"
+            " ON w.env = b.env AND w.schema = b.schema AND w.name = b.name WHERE b.env = ?",
             (env,),
         )
-        return {TableName(s, n): Build(f, json.loads(i), b) for s, n, f, i, b in rows}
+        return {TableName(s, n): Build(f, json.loads(i), b, w) for s, n, f, i, b, w in rows}
 
     def claim(self, env: str, table: TableName, *, anew: bool) -> None:
         """Written before a model's table is first touched: what is there is a model's from now on.
@@ -94,7 +98,7 @@ class ModelLog:
         key = (env, table.schema, table.name)
         with self._prepare().write() as sql:
             if anew:
-                for log in ("model_builds", "model_intervals", "model_wholes"):
+                for log in ("model_builds", "model_intervals", "model_wholes", "model_ways"):
                     sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
             sql.execute(
                 "INSERT INTO model_builds VALUES (?, ?, ?, '', '{}', '', ?) ON CONFLICT DO NOTHING",
@@ -106,6 +110,7 @@ class ModelLog:
         with self._prepare().write() as sql:
             row = (*told, build.build, self._clock())
             put(sql, "model_builds", _TABLE, "fingerprint inputs build at", [row])
+            put(sql, "model_ways", _TABLE, "way", [(*told[:3], build.way)])
 
     def intervals(self, env: str, table: TableName) -> Mapping[str, Done]:
         rows = self._prepare().read(

@@ -49,6 +49,9 @@ MODEL_TABLES = (
   env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL, granularity TEXT NOT NULL,
   start TEXT NOT NULL, stop TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (env, schema, name))""",
+    """CREATE TABLE IF NOT EXISTS model_ways (
+  env TEXT NOT NULL, schema TEXT NOT NULL, name TEXT NOT NULL, way TEXT NOT NULL,
+  PRIMARY KEY (env, schema, name))""",
     """CREATE TABLE IF NOT EXISTS model_runs (
   run TEXT PRIMARY KEY, env TEXT NOT NULL, options TEXT NOT NULL, status TEXT NOT NULL,
   started REAL NOT NULL, ended REAL)""",

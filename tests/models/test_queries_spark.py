@@ -1,0 +1,37 @@
+"""Queries as people write them for Spark: columns by the names of tables, texts with semicolons, mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from instar.spark import SparkHandle
+from models.lake import Lake
+from models.world import told
+
+pytestmark = pytest.mark.spark
+
+QUERIES = {
+    "joined": "SELECT one.id, ref_two.n FROM one JOIN ref('ref_two') ON one.id = ref_two.id",
+    "starred": "SELECT One.* FROM `ONE` LATERAL VIEW explode(array(one.id)) t AS e",
+    "sampled": "SELECT o.id FROM one TABLESAMPLE (100 PERCENT) AS o",
+    "ended": r"SELECT id, 'it\'s; so' AS words FROM one; -- the end",
+}
+
+
+def test_columns_go_by_the_names_of_tables(tmp_path: Path, spark: SparkHandle) -> None:
+    lake = Lake(tmp_path, spark)
+    try:
+        lake.model("one", "SELECT 1 AS id")
+        lake.model("ref_two", "SELECT 1 AS id, 2 AS n", "format: iceberg")
+        for name, query in QUERIES.items():
+            lake.model(name, query)
+        assert set(lake.run().values()) == {"built"}
+        assert lake.rows("joined") == [{"id": 1, "n": 2}]
+        assert lake.rows("starred") == [{"id": 1}]
+        assert lake.rows("ended") == [{"id": 1, "words": "it's; so"}]
+        lake.model("ended", "SELECT id FROM one QUALIFY TRUE")
+        assert any("Syntax error at or near" in text for text in told(lake.plan()))
+    finally:
+        lake.close()
