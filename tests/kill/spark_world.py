@@ -6,6 +6,7 @@ The server's folder is named by the environment; children open sessions of their
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,8 @@ class SparkWorld:
         if not (known := root / "known").exists():
             backend.handle.run(f"CREATE SCHEMA IF NOT EXISTS {backend.catalog}.{NAME.schema}")
             spark_rows.drop_all(backend, NAME.schema)
+            # A recreated Parquet table is EXTERNAL: its folder outlives it, and Delta would find it there.
+            shutil.rmtree(spark.root / "warehouse" / f"{NAME.schema}.db", ignore_errors=True)
             known.touch()
         return backend
 
