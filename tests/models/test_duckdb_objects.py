@@ -95,9 +95,11 @@ def test_a_refresh_keeps_the_indexes_that_it_can_and_names_the_others(world: Wor
     world.model("m", "SELECT 1 AS id, 'x' AS n, 2 AS gone")
     world.run()
     world.sql("CREATE UNIQUE INDEX stays ON m (id)", "CREATE INDEX goes ON m (gone)")
+    world.sql("COMMENT ON INDEX stays IS 'for the app'")
     world.model("m", "SELECT 1 AS id, 5 AS n")
     (step,) = world.table("m", "allow_full_refresh").steps
     assert step.irreversible == ("the index goes",)
     world.run(flags=("allow_full_refresh",))
-    assert world.sql("SELECT index_name, is_unique FROM duckdb_indexes()") == [("stays", True)]
+    left = "SELECT index_name, is_unique, comment FROM duckdb_indexes()"
+    assert world.sql(left) == [("stays", True, "for the app")]
     assert world.sql("SELECT * FROM m") == [(1, 5)]

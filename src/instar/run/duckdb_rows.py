@@ -150,10 +150,10 @@ def _anew(live: Table, *inserts: str) -> Iterator[str]:
 
 def kept_indexes(live: Table, target: Table) -> Iterator[str]:
     """The indexes of a table that its successor can have too."""
-    name, names = qualified(target.name), tuple(c.name for c in target.columns)
+    names = tuple(c.name for c in target.columns)
     for index in facts_of(live).indexes:
         if _fits(index, names):
-            yield index.create(name, names, {})
+            yield from index.again(target.name, names, {})
 
 
 def lost_objects(live: Table, target: Table) -> Iterator[str]:

@@ -34,7 +34,10 @@ JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
 AND d.refobjid = ANY(%s::oid[]) AND d.deptype IN ('a', 'i') ORDER BY 1, 2"""
 
-_OTHERS = "SELECT NULL::oid, '', '' WHERE false"
+_OTHERS = """SELECT c.oid, 'bound', 'the function ' || d.objid::regprocedure || ' uses its row type'
+FROM pg_class c JOIN pg_type t ON t.oid = c.reltype JOIN pg_depend d
+ON d.refclassid = 'pg_type'::regclass AND d.refobjid IN (t.oid, t.typarray)
+AND d.classid = 'pg_proc'::regclass WHERE c.oid = ANY(%s::oid[]) ORDER BY 3"""
 
 SIZES = """SELECT n.nspname, c.relname, c.reltuples::bigint
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

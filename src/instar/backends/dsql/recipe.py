@@ -62,7 +62,8 @@ class DsqlMaker(Maker):
         yield from super()._body(key, hidden)
         if self.target.primary_key:
             short, _, columns = next(self._keys())
-            yield f"CONSTRAINT {quote_double(short)} PRIMARY KEY ({names(columns)})"
+            rest = self.included(self.facts.primary) if self.facts.primary else ""
+            yield f"CONSTRAINT {quote_double(short)} PRIMARY KEY ({names(columns)}){rest}"
 
     def _builds(self, place: TableName) -> Iterator[tuple[str, str, str]]:
         made = list(self._keys())
