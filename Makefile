@@ -29,7 +29,7 @@ test: setup  ## Run all tests
 LONG := $(BIN)/python -m pytest --timeout=7200 --durations=10
 
 full: setup  ## All that is long: every scenario and case on every format, TPC-H at SF0.1, a million rows with writers
-	INSTAR_ALL=1 INSTAR_TEST_PG_ROWS=1000000 INSTAR_TEST_PG_ROUNDS=10 $(LONG) tests/backends tests/lifecycle tests/models tests/matrix
+	INSTAR_ALL=1 INSTAR_TEST_PG_ROWS=1000000 INSTAR_TEST_PG_ROUNDS=10 $(LONG) tests/backends tests/lifecycle tests/models tests/matrix tests/spark/test_disk_full.py
 
 kill: setup  ## Kill the process and the servers at every failpoint of apply and run on every backend, finish, compare (N/N)
 	INSTAR_KILL_ALL=1 $(LONG) tests/kill tests/run/test_kill*.py tests/lifecycle/test_dsql.py
