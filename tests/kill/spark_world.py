@@ -34,7 +34,9 @@ class SparkWorld:
 
     def open(self, root: Path) -> SparkBackend:
         spark = SparkSettings(Path(os.environ[ROOT]))
-        engine = open_engine(EngineSettings("spark", self.format, root, spark=spark), print)
+        engine = open_engine(
+            EngineSettings("spark", self.format, root, spark=spark), lambda _: None
+        )
         backend = engine.backend("")
         assert isinstance(backend, SparkBackend)
         for_few_rows(backend.handle)
