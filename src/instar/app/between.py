@@ -10,7 +10,7 @@ from instar.core.schema import TableName
 from instar.core.types import Column
 from instar.run.building import Builder
 from instar.run.inferring import CannotInfer, Inferrer
-from instar.run.rendering import rendered
+from instar.run.rendering import stand_in
 from instar.sources.models import LiveView, Model, Models, Target
 from instar.sources.models_sql import Read
 from instar.sources.models_views import ViewText, with_views
@@ -63,13 +63,11 @@ def _declare(work: Modelling, target: Target, inferrer: Inferrer) -> None:
 def _columns(work: Modelling, view: LiveView, inferrer: Inferrer) -> tuple[Column, ...] | None:
     """By its query; where the engine itself does not take that, what the catalog says."""
 
-    def place(read: Read, target: Target) -> str:
-        if target.table in work.shapes:
-            return inferrer.place(target.table, read.name if read.bare else "")
-        return work.builder.outside_place(read, target)
+    def outside(read: Read, target: Target) -> str | None:
+        return None if target.table in work.shapes else work.builder.outside_place(read, target)
 
     try:
-        return inferrer.infer(rendered(view.body, view.reads, place, work.dialect))
+        return inferrer.infer(stand_in(view.body, view.reads, inferrer, outside))
     except CannotInfer as error:
         read = Read((view.table.schema, view.table.name), False, 0, 0)
         target = Target(view.table, "outside", view.table.name)

@@ -33,7 +33,7 @@ from instar.core.types import Column, path_text
 from instar.errors import ProjectError
 from instar.run.building import ADOPTS, Builder
 from instar.run.inferring import CannotInfer, Inferrer
-from instar.run.rendering import rendered
+from instar.run.rendering import rendered, stand_in
 from instar.run.wanting import check_output, unfilled, wanted_table
 from instar.sources.models import Model, Models, Target
 from instar.sources.models_sql import Read
@@ -90,14 +90,16 @@ class Modelling:
     def render(self, model: Model, inferrer: Inferrer | None = None) -> str:
         """The query with the names of the engine, or of the inferrer's world."""
 
+        targets = self.models.targets[model.name]
+        if inferrer is not None:
+            return stand_in(model.body, targets, inferrer)
+
         def place(read: Read, target: Target) -> str:
-            if inferrer is not None:
-                return inferrer.place(target.table, read.name if read.bare else "")
             if target.kind == "outside":
                 return self.builder.outside_place(read, target)
             return self.builder.place(target.table, self.formats.get(target.table, ""))
 
-        return rendered(model.body, self.models.targets[model.name], place, self.dialect)
+        return rendered(model.body, targets, place, self.dialect)
 
 
 def plan_models(work: Modelling) -> tuple[TablePlan, ...]:

@@ -42,6 +42,7 @@ class DuckDBInferrer:
     """
 
     dialect = "duckdb"
+    renames = False
 
     def __init__(self, live: duckdb.DuckDBPyConnection) -> None:
         self._bare = duckdb.connect(":memory:", config={"threads": 1})

@@ -25,6 +25,8 @@ class Inferrer(Protocol):
     """A world of empty tables. Nothing of it touches the live ones."""
 
     dialect: str
+    renames: bool
+    """A declared table has another name here, and an alias so that its columns go by its own."""
 
     def place(self, name: TableName, called: str = "") -> str:
         """How a query names a declared table here; `called`: what its columns go by where no alias says it."""

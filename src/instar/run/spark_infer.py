@@ -36,6 +36,7 @@ class SparkInferrer:
     """Temporary views of one session, under names that nobody else has."""
 
     dialect = "spark"
+    renames = True
 
     def __init__(self, handle: SparkHandle) -> None:
         self._handle = handle
