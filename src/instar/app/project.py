@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
-from instar.app.answers import ApplyReport, Drift
+from instar.app.answers import ApplyReport, Drift, refuse_blocked
 from instar.app.between import between
 from instar.app.correcting import corrected
 from instar.app.events import Listener, Silent
@@ -26,6 +26,7 @@ from instar.app.modelling import (
 from instar.app.naming import check_names
 from instar.app.naming import named as named_like
 from instar.app.opening import World, open_state, open_world
+from instar.app.orphans import orphans, release_declared
 from instar.app.placing import placed
 from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
@@ -34,11 +35,11 @@ from instar.apply import Question, TableReport, apply_plan, questions, resume
 from instar.backends.base import NotATable
 from instar.core.document import fingerprint
 from instar.core.findings import Finding
-from instar.core.plan import Plan
+from instar.core.plan import Plan, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.dialects import DIALECTS
-from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
+from instar.errors import ConfirmationNeeded, PlanMoved, ProjectError
 from instar.run.builders import open_builder, runs_models
 from instar.run.options import RunOptions
 from instar.sources.manifest import FOLDER, load_manifests
@@ -118,10 +119,36 @@ class Project:
         spark: Any = None,
     ) -> ProjectPlan:
         """What would happen. Reads only."""
-        models, wanted = self._asked(env, tables)
+        return self._plan(env, policy, tables, self._asked(env, tables), spark)
+
+    def plan_mended(
+        self, env: str | None = None, policy: Policy = Policy(), tables: Sequence[str] = ()
+    ) -> tuple[ProjectPlan, tuple[TableReport, ...]]:
+        """The plan, and what had to be mended first where a crash left copies that no journal knows."""
+        asked = self._asked(env, tables)
+        found = self._plan(env, policy, tables, asked)
+        mended = self.mend(env) if lifecycle.needs_mending(found) else ()
+        return (self._plan(env, policy, tables, asked) if mended else found), mended
+
+    def _plan(
+        self,
+        env: str | None,
+        policy: Policy,
+        tables: Sequence[str],
+        asked: tuple[Models, tuple[Wanted, ...]],
+        spark: Any = None,
+    ) -> ProjectPlan:
+        models, wanted = asked
         with self._world(env, spark, reading=True) as world:
             found = self._planned(world, policy, models, wanted, tables)
-        return ProjectPlan(found.env, policy, found.tables, project=self, spark=spark)
+            loose = () if tables else self.orphans(world, models)
+        seen = (*found.tables, *loose)
+        return ProjectPlan(found.env, policy, seen, project=self, spark=spark)
+
+    def orphans(self, world: World, models: Models) -> tuple[TablePlan, ...]:
+        """What models have made that no file makes any more."""
+        manifests = (w.table.name for w in load_manifests(self.config, world.env))
+        return orphans(world, (*manifests, *(m.table for m in models.models.values())))
 
     def _asked(self, env: str | None, tables: Sequence[str]) -> tuple[Models, tuple[Wanted, ...]]:
         """Files are read before an engine is opened."""
@@ -263,7 +290,7 @@ class Project:
 
         Nothing is touched while any of its tables is blocked.
         """
-        _refuse_blocked(plan)
+        refuse_blocked(plan)
         asked = questions(plan)
         if asked and not (confirm is not None and confirm(asked)):
             raise ConfirmationNeeded(
@@ -273,7 +300,8 @@ class Project:
             )
         with self._world(plan.env, spark) as world:
             before = frozenset(k.kept_name for k in world.store.kept(plan.env))
-            claim_tables(world.store, plan, self.models(plan.env))
+            release_declared(world, plan, models := self.models(plan.env))
+            claim_tables(world.store, plan, models)
             reports = apply_plan(
                 plan,
                 lambda table: world.engine.backend(table.backend),
@@ -390,7 +418,7 @@ class Project:
         Unless tables are named, also the live ones that no file knows.
         """
         models, wanted = self._asked(env, tables)
-        known = [*(w.table.name for w in wanted), *(m.table for m in models.models.values())]
+        known = (*(w.table.name for w in wanted), *(m.table for m in models.models.values()))
         with self._world(env, spark, reading=True) as world:
             found = self._planned(world, Policy(), models, wanted, tables)
             loose = () if tables else undeclared(world.engine, world.env.schema, known)
@@ -465,16 +493,6 @@ class Project:
     ) -> AbstractContextManager[World]:
         chosen, own = self.environment(env), self.alone
         return open_world(self.config, chosen, self.listener, spark, reading=reading, alone=own)
-
-
-def _refuse_blocked(plan: Plan) -> None:
-    if plan.blocked:
-        names = ", ".join(str(t.table) for t in plan.blocked)
-        raise Blocked(
-            "E405",
-            f"the plan is blocked for {names}; nothing was touched",
-            hint="See the findings with `instar plan`.",
-        )
 
 
 def init(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:

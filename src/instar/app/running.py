@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from instar.app.answers import refuse_blocked
 from instar.app.modelling import Modelling, build_mark
+from instar.app.orphans import release_declared
 from instar.apply import Question, QuestionKind, apply_table, questions
 from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
-from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
+from instar.errors import ConfirmationNeeded, EngineError, Interrupted, UsageError
 from instar.run.deciding import WHOLE, left_format
 from instar.run.forecasting import Expected, Forecaster
 from instar.run.intervals import check_range
@@ -73,8 +75,10 @@ def run_models(
     chosen = select(models, options.select, options.exclude, _changed(models, builds))
     _check_range(models, options, chosen)
     plan, work = project.planned_models(world, models, policy, chosen, adopts)
+    if len(chosen) == len(models.models):
+        plan = replace(plan, tables=(*plan.tables, *project.orphans(world, models)))
     show(plan)
-    _refuse_blocked(plan)
+    refuse_blocked(plan)
     if work is None:
         return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
     finished = _still_done(work, finished, builds)
@@ -178,17 +182,6 @@ def _ignored(work: RunOptions, given: RunOptions) -> list[str]:
     named = ("select", "exclude", "full_refresh", "start", "end")
     told = [n for n in named if getattr(given, n) and getattr(given, n) != getattr(work, n)]
     return [f"--{n.replace('_', '-')}" for n in told]
-
-
-def _refuse_blocked(plan: Plan) -> None:
-    if not plan.blocked:
-        return
-    names = ", ".join(str(t.table) for t in plan.blocked)
-    raise Blocked(
-        "E405",
-        f"the plan is blocked for {names}; nothing was touched",
-        hint="See the findings with `instar plan`.",
-    )
 
 
 def _replaced(work: Modelling, options: RunOptions, done: frozenset[str]) -> Iterator[Question]:
@@ -305,6 +298,7 @@ def _carried_out(
 
 
 def _change_declared(world: World, plan: Plan, work: Modelling, runner: ModelRunner) -> None:
+    release_declared(world, plan, work.models)
     own = {m.table for m in work.models.models.values()}
     for table in plan.tables:
         if table.table not in own and table.status is not Status.NO_CHANGE:

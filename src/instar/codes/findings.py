@@ -212,4 +212,11 @@ FINDINGS: dict[str, CodeDoc] = {
         "A model was selected without a model that it reads, and that one was never built.",
         "Select it too: `--select +name` takes everything upstream.",
     ),
+    "F708": CodeDoc(
+        "A model's table whose file is gone",
+        "The state store knows a table or a view that was made for a model, it is still there, and no file"
+        " in the project makes it any more: the file was removed or renamed. No run builds it again.",
+        "Drop it by hand if nobody needs it; Instar never does. `instar import` keeps a table as a"
+        " declared one.",
+    ),
 }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from instar.core.schema import TableName
-from instar.state.database import Database, put
+from instar.state.database import Database, Sql, put
 from instar.state.redact import redacted
 from instar.state.tables import MODEL_TABLES
 
 _TABLE = "env schema name"
+_LOGS = ("model_builds", "model_intervals", "model_wholes", "model_ways")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,19 @@ class ModelLog:
         key = (env, table.schema, table.name)
         with self._prepare().write() as sql:
             if anew:
-                for log in ("model_builds", "model_intervals", "model_wholes", "model_ways"):
-                    sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
+                _forget(sql, key)
             sql.execute(
                 "INSERT INTO model_builds VALUES (?, ?, ?, '', '{}', '', ?) ON CONFLICT DO NOTHING",
                 (*key, self._clock()),
             )
+
+    def release(self, env: str, tables: Iterable[TableName]) -> None:
+        """No model's any more: what has the name from now on was not made for one."""
+        known = self.builds(env)
+        if gone := [table for table in tables if table in known]:
+            with self._prepare().write() as sql:
+                for table in gone:
+                    _forget(sql, (env, table.schema, table.name))
 
     def built(self, env: str, table: TableName, build: Build) -> None:
         told = (env, table.schema, table.name, build.fingerprint, json.dumps(build.inputs))
@@ -193,3 +201,8 @@ class ModelLog:
             ModelResult(TableName(s, n), status, r, sec or 0.0, reason or "", e, run_, at)
             for s, n, status, r, sec, reason, e, run_, at in rows
         )
+
+
+def _forget(sql: Sql, key: tuple[str, str, str]) -> None:
+    for log in _LOGS:
+        sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)

@@ -64,6 +64,18 @@ def test_declared_tables_are_planned_and_applied(project: Project, heard: Heard)
     assert project.validate() == ()
 
 
+def test_it_is_said_once_where_an_apply_mends_first(
+    project: Project, world: World, heard: Heard
+) -> None:
+    project.plan().apply()
+    world.sql("ALTER TABLE orders RENAME TO orders__instar_old_1")
+    heard.notes.clear()
+    plan, mended = project.plan_mended()
+    assert [report.table.name for report in mended] == ["orders"]
+    assert not plan.pending
+    assert sum("left out" in text for text in heard.notes) == 1
+
+
 def test_who_names_declared_tables_hears_of_no_model(project: Project, heard: Heard) -> None:
     assert [t.table.name for t in project.plan(tables=["orders"]).tables] == ["orders"]
     assert heard.notes == []

@@ -135,12 +135,7 @@ def _ordered(what: tuple[str, ...], env: str | None, policy: Policy) -> _Order:
 
 def _planned(work: Project, order: _Order) -> tuple[Plan, tuple[TableReport, ...]]:
     """The plan, and what had to be mended first where a crash left copies that no journal knows."""
-    from instar.app.lifecycle import needs_mending
-
-    found = work.plan(order.env, order.policy, order.tables)
-    mended: tuple[TableReport, ...] = ()
-    if needs_mending(found) and (mended := work.mend(order.env)):
-        found = work.plan(order.env, order.policy, order.tables)
+    found, mended = work.plan_mended(order.env, order.policy, order.tables)
     if order.seal is not None:
         if order.seal.project != work.config.name:
             raise UsageError(
