@@ -91,6 +91,26 @@ def test_models_and_their_intervals(tmp_path: Path, state_url: str) -> None:
         assert (log.intervals("dev", ORDERS), log.whole("dev", ORDERS)) == ({}, None)
 
 
+def test_what_is_known_of_models_is_not_written_again(
+    tmp_path: Path, state_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(state_url, tmp_path) as store:
+        log, database = store.models, store._database
+        log.claim("dev", ORDERS, anew=True)
+        begun: list[str] = []
+        begin = database._begin
+        monkeypatch.setattr(database, "_begin", lambda: (begun.append("a write"), begin()))
+        log.claim("dev", ORDERS, anew=False)
+        log.intervals_done("dev", ORDERS, [], "run", anew=True)
+        log.release("dev", [TableName("main", "other")])
+        assert begun == []
+        log.intervals_done("dev", ORDERS, [Done("a", "b", True)], "run")
+        log.intervals_done("dev", ORDERS, [], "run", anew=True)
+        assert log.intervals("dev", ORDERS) == {}
+        log.release("dev", [ORDERS])
+        assert log.builds("dev") == {}
+
+
 def test_the_last_run_of_models(tmp_path: Path, state_url: str) -> None:
     with open_store(state_url, tmp_path) as store:
         assert store.models.last_run("dev") is None

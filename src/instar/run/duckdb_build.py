@@ -47,12 +47,12 @@ _VIEWS = """SELECT schema_name, view_name, sql FROM duckdb_views()
 WHERE NOT internal AND NOT temporary AND database_name = current_database()
 AND lower(schema_name) = lower(?)"""
 
-_MOVING = """SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'
-AND function_name NOT IN ('error', 'current_database', 'current_schema', 'current_schemas', 'in_search_path')"""
-
-_MACROS = """SELECT function_name, concat(parameters::VARCHAR, ' ', macro_definition), internal
-FROM duckdb_functions() WHERE function_type IN ('macro', 'table_macro')
-AND database_name IN (current_database(), 'system') ORDER BY ALL"""
+_FUNCTIONS = """SELECT function_name, macro AND database_name IN (current_database(), 'system') AS macro,
+concat(parameters::VARCHAR, ' ', macro_definition) AS text, internal, moving FROM (
+SELECT *, function_type IN ('macro', 'table_macro') AS macro, stability <> 'CONSISTENT' AND function_name NOT IN
+('error', 'current_database', 'current_schema', 'current_schemas', 'in_search_path') AS moving
+FROM duckdb_functions()) AS functions WHERE macro OR moving ORDER BY function_name, text, internal"""
+"""In one look: the catalog writes all of its functions anew for each."""
 
 ANY: frozenset[int] = frozenset()
 _CLOCKS = ("localtime", "localtimestamp", "current_localtime", "current_localtimestamp")
@@ -260,12 +260,16 @@ class DuckDBBuilder:
         return {str(start) for (start,) in self._ask(asked)}
 
     def functions(self) -> Functions:
-        moving = {fold(str(name)): ANY for (name,) in self._ask(_MOVING)}
+        moving: dict[str, frozenset[int]] = {}
         macros: dict[str, str] = {}
         own: set[str] = set()
-        for name, text, internal in self._ask(_MACROS):
-            macros[fold(str(name))] = macros.get(fold(str(name)), "") + f"{text}\n"
-            own |= set() if internal else {fold(str(name))}
+        for name, macro, text, internal, moves in self._ask(_FUNCTIONS):
+            called = fold(str(name))
+            if moves:
+                moving[called] = ANY
+            if macro:
+                macros[called] = macros.get(called, "") + f"{text}\n"
+                own |= set() if internal else {called}
         return Functions("duckdb", {**moving, **_UNTOLD}, macros, frozenset(own))
 
     def version(self, name: TableName, format_: str) -> str | None:

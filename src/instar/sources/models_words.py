@@ -26,6 +26,8 @@ BARE = frozenset(
 )
 """Functions that are called without parentheses."""
 
+_CALLS = re.compile(rf"\(|sample|{'|'.join(sorted(BARE))}", re.IGNORECASE)
+"""A text without any of these calls nothing."""
 _ODD = re.compile(r"[$\\]|/\*")
 """Where a string may end elsewhere than at its quote, or a comment hold another: only tokens tell."""
 _PLAIN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`)|(?:--[^\n]*|\s+)+""")
@@ -66,7 +68,7 @@ def _by_tokens(text: str, found: list[Any]) -> str:
 
 def calls(text: str, dialect: str) -> frozenset[tuple[str, int]]:
     """The functions that a query calls, each with the number of its arguments."""
-    return frozenset(_calls(text, tokens(text, dialect)))
+    return frozenset(_calls(text, tokens(text, dialect)) if _CALLS.search(text) else ())
 
 
 def _calls(text: str, found: list[Any]) -> Iterator[tuple[str, int]]:

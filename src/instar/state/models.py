@@ -97,6 +97,8 @@ class ModelLog:
         `anew`: the table is created, so whatever was built under its name before is gone.
         """
         key = (env, table.schema, table.name)
+        if not anew and self._knows(("model_builds",), key):
+            return
         with self._prepare().write() as sql:
             if anew:
                 _forget(sql, key)
@@ -149,14 +151,22 @@ class ModelLog:
     ) -> None:
         """`anew`: what was done before counts no more."""
         key = (env, table.schema, table.name)
+        logs = ("model_intervals", "model_wholes") if anew else ()
+        if not done and whole is None and not self._knows(logs, key):
+            return
         with self._prepare().write() as sql:
-            for log in ("model_intervals", "model_wholes") if anew else ():
+            for log in logs:
                 sql.execute(f"DELETE FROM {log} WHERE env = ? AND schema = ? AND name = ?", key)
             if whole is not None:
                 told = (whole.granularity, whole.start, whole.stop, run, self._clock())
                 put(sql, "model_wholes", _TABLE, "granularity start stop run at", [(*key, *told)])
             rows = [(*key, d.start, d.stop, int(d.closed), run, self._clock()) for d in done]
             put(sql, "model_intervals", f"{_TABLE} start", "stop closed run at", rows)
+
+    def _knows(self, logs: Sequence[str], key: tuple[str, str, str]) -> bool:
+        """Whether one of them has anything about a table: to look costs no write to the disk."""
+        asked = "SELECT 1 FROM {} WHERE env = ? AND schema = ? AND name = ? LIMIT 1"
+        return any(self._prepare().read(asked.format(log), key) for log in logs)
 
     def begin(self, env: str, run: str, options: Mapping[str, Any]) -> None:
         with self._prepare().write() as sql:
