@@ -6,7 +6,7 @@ import pytest
 
 from instar.core.plan import Rung
 from instar.errors import ProjectError
-from models.world import World, policy
+from models.world import World, errors, policy
 
 SOURCE = (
     "CREATE TABLE src AS SELECT * FROM (VALUES (1, 'ann', 10), (2, 'bob', 20)) AS t(id, name, n)"
@@ -107,3 +107,21 @@ def test_two_columns_of_one_name_behind_a_star(world: World) -> None:
     with pytest.raises(ProjectError) as raised:
         world.plan()
     assert raised.value.code == "E157"
+
+
+@pytest.mark.parametrize("name", ["shop.main.src", "main.src", "src"])
+def test_a_column_may_name_its_table_with_all_that_stands_before_it(
+    world: World, name: str
+) -> None:
+    world.model("src", "SELECT 1 AS id")
+    world.model("down", f"SELECT {name}.id FROM {name}")
+    world.run()
+    assert world.sql("SELECT * FROM down") == [(1,)]
+    assert world.project.models().parents("down") == ("src",)
+
+
+def test_a_name_in_another_catalog_is_no_models(world: World) -> None:
+    world.model("src", "SELECT 1 AS id")
+    world.model("down", "SELECT id FROM other.main.src")
+    assert errors(world.table("down")) == ["F702"]
+    assert world.project.models().parents("down") == ()

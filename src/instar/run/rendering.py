@@ -38,7 +38,7 @@ def stand_in(
 ) -> str:
     """The query over the tables of an inferrer; `outside`: how one is named that is none of them."""
     declared = [(read, target) for read, target in targets if outside(read, target) is None]
-    names = Aliases(text, declared if inferrer.renames else (), inferrer.dialect)
+    names = Aliases(text, declared, inferrer)
 
     def place(read: Read, target: Target) -> str:
         return outside(read, target) or inferrer.place(target.table, names.of(read, target.table))
@@ -50,17 +50,23 @@ class Aliases:
     """What tables are called that stand for others under an alias: such a one bears no schema.
 
     A column may name its table with the schema (`main.orders.id`), and then the alias stands in for both.
+    Where names stay as they are, they are those of another catalog.
     """
 
-    def __init__(self, text: str, targets: Sequence[tuple[Read, Target]], dialect: str) -> None:
+    def __init__(
+        self, text: str, targets: Sequence[tuple[Read, Target]], inferrer: Inferrer
+    ) -> None:
         bare = {(t.table.schema.casefold(), r.name.casefold()) for r, t in targets if r.bare}
         self.edits: list[Edit] = []
         self._twice: set[tuple[str, str]] = set()
         names = [name for _, name in bare]
-        for key, start, end in _qualified(text, bare, dialect):
+        for key, first, schema, end in _qualified(text, bare, inferrer.dialect):
+            if not inferrer.renames:
+                self.edits.append((first, schema, ""))
+                continue
             if names.count(key[1]) > 1:
                 self._twice.add(key)
-            self.edits.append((start, end, _quoted(self._called(key, key[1]))))
+            self.edits.append((first, end, _quoted(self._called(key, key[1]))))
 
     def of(self, read: Read, table: TableName) -> str:
         """Empty where the query has one of its own."""
@@ -72,8 +78,8 @@ class Aliases:
 
 def _qualified(
     text: str, tables: set[tuple[str, str]], dialect: str
-) -> Iterator[tuple[tuple[str, str], int, int]]:
-    """Where `schema.table.` stands before a column: which, and from where to where without the last dot."""
+) -> Iterator[tuple[tuple[str, str], int, int, int]]:
+    """Where `catalog.schema.table.` stands before a column: which, its begin, its schema's, and the last dot."""
     from sqlglot import tokenize
 
     parts = "|".join(re.escape(schema) for schema, _ in tables)
@@ -85,7 +91,7 @@ def _qualified(
         key = schema.text.casefold(), table.text.casefold()
         if key in tables and dot.text == last.text == ".":
             first = tokens[at - 2] if at > 1 and tokens[at - 1].text == "." else schema
-            yield key, first.start, table.end + 1
+            yield key, first.start, schema.start, table.end + 1
 
 
 def _quoted(name: str) -> str:

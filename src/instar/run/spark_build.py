@@ -54,6 +54,7 @@ class SparkBuilder:
         assert isinstance(first, SparkBackend)
         self._handle: SparkHandle = first.handle
         self.formats: dict[TableName, str] = {}
+        self._elsewhere: dict[TableName, str] = {}
 
     def threads(self, asked: int | None) -> int:
         """A job with few rows leaves most cores idle: as many models as the session has places for tasks."""
@@ -85,6 +86,8 @@ class SparkBuilder:
         found: dict[TableName, Table] = {}
         for read, target in wanted:
             own = self.formats.get(target.table)
+            if len(read.parts) > 2:
+                self._elsewhere[target.table] = self.outside_place(read, target)
             place = self.place(target.table, own) if own else self.outside_place(read, target)
             try:
                 schema = self._handle.schema(place)
@@ -325,18 +328,18 @@ class SparkBuilder:
 
     def version(self, name: TableName, format_: str) -> str | None:
         """The newest commit; of a table without commits, the files that hold its rows."""
-        del format_
         own = self.formats.get(name, "delta")
-        place = self.place(name, own)
+        foreign = self._elsewhere.get(name) if name not in self.formats else None
+        place = foreign or self.place(name, own)
         asked = {
             "iceberg": f"SELECT snapshot_id AS v FROM {place}.snapshots"
             " ORDER BY committed_at DESC LIMIT 1",
             "delta": f"DESCRIBE HISTORY {place} LIMIT 1",
         }
-        if own in asked:
+        for format_ in asked if foreign else (own,) if own in asked else ():
             with contextlib.suppress(EngineError):
-                rows = self._handle.run(asked[own])
-                return str(rows[0]["v" if own == "iceberg" else "version"]) if rows else "empty"
+                rows = self._handle.run(asked[format_])
+                return str(rows[0]["v" if format_ == "iceberg" else "version"]) if rows else "empty"
         with contextlib.suppress(EngineError):
             # A session keeps the list of a table's files until it writes to it, or is told.
             self._handle.run(f"REFRESH TABLE {place}")

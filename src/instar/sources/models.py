@@ -14,6 +14,7 @@ from instar.dialects import DIALECTS
 from instar.errors import Location, ProjectError
 from instar.expressions import BadExpression, check_expression
 from instar.sources.cache import QueryCache
+from instar.sources.catalogs import elsewhere, in_catalog
 from instar.sources.models_front import Said, project_settings, read_front, split
 from instar.sources.models_python import read_python
 from instar.sources.models_sql import BadQuery, Query, Read, parse_query
@@ -442,9 +443,9 @@ class _Graph:
         table = TableName(schema, read.name)
         key = _folded(table)
         found = self.by_table.get(key)
-        if found is not None:
+        if found is not None and in_catalog(read, self.env, found.format):
             return Target(found.table, "model", found.name)
-        if key in self.manifests:
+        if key in self.manifests and in_catalog(read, self.env):
             name = self.manifests[key]
             return Target(name, "manifest", name.name)
         if read.by_ref and read.name.casefold() not in self.lost:
@@ -455,8 +456,10 @@ class _Graph:
                 hint=suggestion(read.name, known, "There are"),
                 where=model.locate(read.start),
             )
+        if found is not None or not in_catalog(read, self.env, ""):
+            table = elsewhere(read)
         # One table, whatever the case that it is spelled in.
-        return Target(self.outside.setdefault(key, table), "outside", read.name)
+        return Target(self.outside.setdefault(_folded(table), table), "outside", read.name)
 
     def _order(self, targets: Mapping[str, tuple[tuple[Read, Target], ...]]) -> tuple[str, ...]:
         """Parents first; among equals by name, so that the order is the same each time."""

@@ -8,6 +8,7 @@ from graphlib import TopologicalSorter
 from types import MappingProxyType
 
 from instar.core.schema import TableName
+from instar.sources.catalogs import elsewhere, on_spark
 from instar.sources.models import LiveView, Models, Target
 from instar.sources.models_sql import BadQuery, Read, parse_query
 
@@ -54,6 +55,7 @@ class _Meanings:
         home: str,
     ) -> None:
         self.home = home
+        self.formats = {m.table: m.format for m in models.models.values()}
         self.known: dict[Key, Target] = {_key(n): Target(n, "outside", n.name) for n in texts}
         # A name is spelled as the first model spells it.
         for reads in models.targets.values():
@@ -72,15 +74,19 @@ class _Meanings:
                 reads = parse_query(text.sql, dialect).reads
             except BadQuery:
                 continue
-            meant = tuple((read, self._target(read, text.schema)) for read in reads)
+            meant = tuple((read, self._target(read, text.schema, dialect)) for read in reads)
             found[name] = LiveView(name, text.sql, meant)
         return found
 
-    def _target(self, read: Read, schema: str) -> Target:
+    def _target(self, read: Read, schema: str, dialect: str) -> Target:
         schemas = (read.parts[-2],) if len(read.parts) > 1 else (schema, self.home)
         for name in schemas:
             if known := self.known.get(_key(TableName(name, read.name))):
-                return known
+                format_ = self.formats.get(known.table) if known.kind == "model" else None
+                far = dialect == "spark" and len(read.parts) > 2
+                if not far or read.parts[-3].casefold() in on_spark(format_):
+                    return known
+                return Target(elsewhere(read), "outside", read.name)
         new = Target(TableName(schemas[0], read.name), "outside", read.name)
         return self.known.setdefault(_key(new.table), new)
 
