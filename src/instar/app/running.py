@@ -85,7 +85,7 @@ def run_models(
     if not resume:
         store.models.begin(env, run, asdict(options))
     runner = _runner(project, world, work, run, options, finished, resume)
-    results = _carried_out(project, world, plan, work, runner, options, chosen)
+    results = _carried_out(world, plan, work, runner, options, chosen)
     return _closed(world, work, RunReport(run, plan, results, time.monotonic() - began))
 
 
@@ -269,7 +269,6 @@ def _runner(
 
 
 def _carried_out(
-    project: Project,
     world: World,
     plan: Plan,
     work: Modelling,
