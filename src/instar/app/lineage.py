@@ -178,6 +178,14 @@ class Web:
         _spread([start], found, {start.key}, lambda p: sorted(self.sources(p)), perhaps=False)
         return list(found.values())
 
+    def downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
+        """Everything that is surely computed from these."""
+        return tuple(hop.place for hop in self.reach(places) if not hop.perhaps)
+
+    def maybe_downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
+        """What else may be computed from these and from what is."""
+        return tuple(hop.place for hop in self.reach(places) if hop.perhaps)
+
 
 def _makers(models: Models) -> Iterator[Maker]:
     for name in models.order:
