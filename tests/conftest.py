@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from backends.postgres.server import PostgresServer
 from backends.spark.few_rows import for_few_rows
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
+from instar.state import Store, open_store
 
 # A busy machine is no failure, and a run can be repeated; INSTAR_FUZZ looks for new examples.
 settings.register_profile(
@@ -48,10 +49,8 @@ def spark(spark_root: Path) -> Iterator[SparkHandle]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    server = PostgresServer()
-    server.start()
-    yield server
-    server.stop()
+    with PostgresServer() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -61,3 +60,9 @@ def state_url(request: pytest.FixtureRequest) -> str:
         return "sqlite:///state.db"
     server: PostgresServer = request.getfixturevalue("postgres")
     return f"{server.url()}?schema=state_{next(_NUMBERS)}"
+
+
+@pytest.fixture
+def store(tmp_path: Path, state_url: str) -> Iterator[Store]:
+    with open_store(state_url, tmp_path) as opened:
+        yield opened
