@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 from instar.backends.base import NotATable
-from instar.backends.parsing import BadExpression
 from instar.backends.postgres import catalog
 from instar.backends.postgres.facts import EXTRA, Facts, ForeignKey, Index, Key, Sequence_, View
 from instar.backends.postgres.spelling import plain_default, spelled, unwrapped
 from instar.backends.postgres.types import parse_type, type_sql
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
 from instar.core.types import Column
+from instar.expressions import BadExpression
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Row = tuple[Any, ...]
