@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from backends.postgres.server import PostgresServer
-from backends.spark.few_rows import for_few_rows
+from backends.spark.few_rows import compile_quickly, for_few_rows
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
 
 # A busy machine is no failure, and a run can be repeated; INSTAR_FUZZ looks for new examples.
@@ -23,6 +23,7 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("suite")
+compile_quickly()
 
 _NUMBERS = count(1)
 
