@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "instar"
 
 LAYERS: list[set[str]] = [
-    {"__init__", "__main__"},
+    {"__init__"},
     {"cli"},
     {"app"},
     {"run"},
