@@ -8,7 +8,6 @@ from pathlib import Path
 from instar.apply import TableReport
 from instar.core.plan import Plan
 from instar.core.schema import TableName
-from instar.errors import Blocked
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +24,3 @@ class Drift(Plan):
     """What would bring live tables back; `undeclared`: those of the schema that no file knows."""
 
     undeclared: tuple[TableName, ...] = ()
-
-
-def refuse_blocked(plan: Plan) -> None:
-    """Before anything is touched."""
-    if plan.blocked:
-        names = ", ".join(str(t.table) for t in plan.blocked)
-        raise Blocked(
-            "E405",
-            f"the plan is blocked for {names}; nothing was touched",
-            hint="See the findings with `instar plan`.",
-        )

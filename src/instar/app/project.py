@@ -9,20 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from instar.app import comparing, doctoring, lifecycle
-from instar.app.answers import ApplyReport, Drift, refuse_blocked
+from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
 from instar.app.correcting import corrected
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported, undeclared
 from instar.app.leaving import left_out, refuse_models, tell_left_out
 from instar.app.lineage import Web, named
-from instar.app.modelling import (
-    Modelling,
-    claim_tables,
-    plan_models,
-    remember_views,
-    with_impact,
-)
+from instar.app.modelling import Modelling, claim_tables, plan_models, remember_views, with_impact
 from instar.app.naming import check_names
 from instar.app.naming import named as named_like
 from instar.app.opening import World, open_state, open_world
@@ -31,7 +25,15 @@ from instar.app.placing import placed
 from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
 from instar.app.tracing import Place
-from instar.apply import Question, TableReport, apply_plan, questions, resume
+from instar.apply import (
+    Question,
+    TableReport,
+    apply_plan,
+    ask_all,
+    questions,
+    refuse_blocked,
+    resume,
+)
 from instar.backends.base import NotATable
 from instar.core.document import fingerprint
 from instar.core.findings import Finding
@@ -39,7 +41,7 @@ from instar.core.plan import Plan, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.dialects import DIALECTS
-from instar.errors import ConfirmationNeeded, PlanMoved, ProjectError
+from instar.errors import PlanMoved, ProjectError
 from instar.run.builders import open_builder, runs_models
 from instar.run.options import RunOptions
 from instar.sources.manifest import FOLDER, load_manifests
@@ -290,14 +292,8 @@ class Project:
 
         Nothing is touched while any of its tables is blocked.
         """
-        refuse_blocked(plan)
-        asked = questions(plan)
-        if asked and not (confirm is not None and confirm(asked)):
-            raise ConfirmationNeeded(
-                "E403",
-                f"{len(asked)} step(s) need a word before anything is touched",
-                hint="Answer the question, or pass --yes where nobody can be asked.",
-            )
+        refuse_blocked(plan.tables)
+        ask_all(questions(plan), confirm)
         with self._world(plan.env, spark) as world:
             before = frozenset(k.kept_name for k in world.store.kept(plan.env))
             release_declared(world, plan, models := self.models(plan.env))

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from instar.app.answers import refuse_blocked
 from instar.app.modelling import Modelling, build_mark
 from instar.app.orphans import release_declared
-from instar.apply import Question, QuestionKind, apply_table, questions
+from instar.apply import Question, QuestionKind, apply_table, ask_all, questions, refuse_blocked
 from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
-from instar.errors import ConfirmationNeeded, EngineError, Interrupted, UsageError
+from instar.errors import EngineError, Interrupted, UsageError
 from instar.run.deciding import WHOLE, left_format
 from instar.run.forecasting import Expected, Forecaster
 from instar.run.intervals import check_range
@@ -78,18 +77,18 @@ def run_models(
     if len(chosen) == len(models.models):
         plan = replace(plan, tables=(*plan.tables, *project.orphans(world, models)))
     show(plan)
-    refuse_blocked(plan)
+    refuse_blocked(plan.tables)
     if work is None:
         return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
     finished = _still_done(work, finished, builds)
     if dry_run:
         told = _expected(world, plan, work, options, finished)
         return RunReport(run, plan, (), time.monotonic() - began, dry=True, expected=told)
-    _ask([*questions(plan), *_replaced(work, options, finished)], confirm)
+    ask_all([*questions(plan), *_replaced(work, options, finished)], confirm)
     if not resume:
         store.models.begin(env, run, asdict(options))
     runner = _runner(project, world, work, run, options, finished, resume)
-    results = _carried_out(project, world, plan, work, runner, options, chosen)
+    results = _carried_out(world, plan, work, runner, options, chosen)
     return _closed(world, work, RunReport(run, plan, results, time.monotonic() - began))
 
 
@@ -225,15 +224,6 @@ def _asks(plan: TablePlan) -> bool:
     return any(step.rung is Rung.REFRESH for step in plan.steps)
 
 
-def _ask(asked: Sequence[Question], confirm: Confirm | None) -> None:
-    if asked and not (confirm is not None and confirm(asked)):
-        raise ConfirmationNeeded(
-            "E403",
-            f"{len(asked)} step(s) need a word before anything is touched",
-            hint="Answer the question, or pass --yes where nobody can be asked.",
-        )
-
-
 def _runner(
     project: Project,
     world: World,
@@ -262,7 +252,6 @@ def _runner(
 
 
 def _carried_out(
-    project: Project,
     world: World,
     plan: Plan,
     work: Modelling,
