@@ -84,7 +84,9 @@ def test_names_that_were_cut_come_back_whole(on_dsql: World, bed: DsqlBed) -> No
         code = run(world.root, "revert", DATABASE_URL=bed.url(), **killed)
         assert code == (KILLED if point else 0), point
         assert run(world.root, "recover", DATABASE_URL=bed.url()) == 0
-        found = {row[0] for row in world.sql("SELECT indexname FROM pg_indexes WHERE tablename = 't'")}
+        found = {
+            row[0] for row in world.sql("SELECT indexname FROM pg_indexes WHERE tablename = 't'")
+        }
         assert found == {"t_pkey", one, index}, point
 
 
