@@ -70,6 +70,26 @@ def test_a_revert_cut_off_anywhere_is_finished(world: World, bed: DsqlBed) -> No
     assert world.rows() == ROWS
 
 
+def test_names_that_were_cut_come_back_whole(on_dsql: World, bed: DsqlBed) -> None:
+    """Also where the revert was cut off while one table had both kinds of names."""
+    world, one, index = on_dsql, "u" * 63, "ä" * 30
+    world.apply(TABLE.replace("one_mail", one))
+    world.sql(f'CREATE INDEX ASYNC "{index}" ON t (age)')
+    for _ in range(3):
+        world.sql("SELECT * FROM sys.jobs")
+    world.fill(ROWS)
+    world.apply(NEW.replace("one_mail", one))
+    for point in ("", "name taken:1", "name taken:4"):
+        killed = {failpoints.POINT: point} if point else {}
+        code = run(world.root, "revert", DATABASE_URL=bed.url(), **killed)
+        assert code == (KILLED if point else 0), point
+        assert run(world.root, "recover", DATABASE_URL=bed.url()) == 0
+        found = {
+            row[0] for row in world.sql("SELECT indexname FROM pg_indexes WHERE tablename = 't'")
+        }
+        assert found == {"t_pkey", one, index}, point
+
+
 def test_cleanup_drops_the_old_table(world: World) -> None:
     assert keys(world, "t") == ["one_mail", "t_pkey"]
     assert keys(world, "t__instar_old_1") == ["one_mail__instar_o1", "t_pkey__instar_o1"]

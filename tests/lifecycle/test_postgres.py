@@ -147,6 +147,25 @@ def test_a_sequence_that_belongs_to_a_column_comes_back_with_it(world: World, co
         assert world.rows()[1] == "2 | 'INV-2'"
 
 
+def test_a_sequence_that_several_columns_use_stays_with_its_own(world: World) -> None:
+    world.sql(
+        "CREATE SEQUENCE numbers; CREATE TABLE t (id BIGINT DEFAULT nextval('numbers') PRIMARY KEY,"
+        " code INT DEFAULT nextval('numbers'), more INT DEFAULT nextval('numbers') + 1, age VARCHAR);"
+        " ALTER SEQUENCE numbers OWNED BY t.code; INSERT INTO t (age) VALUES ('36')"
+    )
+    number = "nextval('public.numbers'::regclass)"
+    columns = f"""columns:
+  - {{name: id, type: BIGINT, nullable: false, default: "{number}"}}
+  - {{name: code, type: INTEGER}}
+  - {{name: more, type: INTEGER, default: "{number} + 1"}}
+  - {{name: age, type: INTEGER}}
+"""
+    world.apply("table: t\nprimary_key: [id]\n" + columns)
+    assert world.project.revert("t", confirm=world.yes).report.error is None
+    owner = "SELECT refobjsubid FROM pg_depend WHERE objid = 'numbers'::regclass AND deptype = 'a'"
+    assert world.sql(f"{owner} AND refobjid = 't'::regclass") == [(2,)]
+
+
 def test_long_names_come_back(world: World) -> None:
     """A name that had to be cut to carry its mark is the same again after a revert."""
     key, one, index = "k" * 60, "u" * 63, "ä" * 30

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
+from backends.dsql.bed import DsqlBed
 from backends.dsql.world import World
 from backends.world import BIG, INT, TEXT
 from instar.backends.base import RunContext
@@ -113,3 +115,16 @@ def test_a_table_that_has_another_name_by_now_is_left_there(world: World) -> Non
     assert caught.value.code == "E229"
     assert world.relations() == ["t9"]
     assert world.live(TableName(world.schema, "t9")) is not None
+
+
+def test_what_a_grantee_has_granted_on_blocks(world: World, bed: DsqlBed) -> None:
+    """No session of the service has been seen to act as another role."""
+    made(world)
+    t = f"{world.schema}.t"
+    with psycopg.connect(bed.inside(), autocommit=True) as service:
+        service.execute(f"GRANT USAGE ON SCHEMA {world.schema} TO pg_monitor")
+        service.execute(f"GRANT SELECT ON {t} TO pg_monitor WITH GRANT OPTION")
+        service.execute(f"SET ROLE pg_monitor; GRANT SELECT ON {t} TO PUBLIC")
+    plan = world.plan(wider(world))
+    (said,) = (f.message for f in plan.findings if f.code == "F601")
+    assert "'pg_monitor' granted privileges on it, which would become its owner's" in said

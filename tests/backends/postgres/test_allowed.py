@@ -9,8 +9,10 @@ import pytest
 
 from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
+from backends.world import BIG
 from instar import Plan, Policy, Project
 from instar.core.findings import Severity
+from instar.core.types import Column
 
 PROJECT = """\
 name: shop
@@ -116,6 +118,16 @@ LACKS: dict[str, tuple[str, str, list[str]]] = {
             "has no UPDATE (which the lock of the cut-over takes) on s.p, which it refers to.",
         ],
     ),
+    "a grantee has granted on": (
+        "a type",
+        f"{OWNED}; {EVERY}; GRANT boss TO clerk; GRANT SELECT ON t TO other WITH GRANT OPTION;"
+        " GRANT USAGE ON SCHEMA {s} TO other; SET ROLE other; GRANT SELECT (id) ON t TO clerk;"
+        " RESET ROLE; REVOKE USAGE ON SCHEMA {s} FROM other",
+        [
+            "cannot act as 'other', who granted privileges on s.t.",
+            "cannot grant anew what 'other' granted on s.t, who has no USAGE on its schema.",
+        ],
+    ),
 }
 
 
@@ -153,6 +165,28 @@ def test_what_is_enough_is_enough(
     assert [r.error for r in reports] == [None]
     owner = "SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 't'::regclass"
     assert shop.sql(owner) == [("clerk" if wanted == "a new table" else "boss",)]
+
+
+def test_what_a_grantee_has_granted_on_stays_its_grant(shop: World) -> None:
+    """So that it goes with the grantee's right; of the table, a column, a view and a sequence, each in turn."""
+    grants = ("SELECT ON t", "INSERT (id) ON t", "SELECT ON seen", "USAGE ON SEQUENCE t_id_seq")
+    shop.sql("CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int)")
+    shop.sql("CREATE VIEW seen AS SELECT id FROM t")
+    shop.sql(f"GRANT USAGE ON SCHEMA {shop.schema} TO clerk, boss")
+    for grant in grants:
+        shop.sql(f"GRANT {grant} TO other WITH GRANT OPTION; REVOKE {grant} FROM other")
+        shop.sql(f"GRANT {grant} TO clerk WITH GRANT OPTION; SET ROLE clerk")
+        shop.sql(f"GRANT {grant} TO boss WITH GRANT OPTION; SET ROLE boss")
+        shop.sql(f"GRANT {grant} TO other; RESET ROLE")
+    acl = """SELECT relname, a.grantor, a.grantee, a.privilege_type, a.is_grantable, attname
+    FROM pg_class c LEFT JOIN pg_attribute t ON t.attrelid = c.oid AND attacl IS NOT NULL,
+    aclexplode(coalesce(attacl, relacl)) a
+    WHERE relnamespace = current_schema()::regnamespace AND relname !~ 'instar' ORDER BY 1, 2, 3, 4, 6"""
+    before = shop.sql(acl)
+    shop.apply(shop.want(Column("id", BIG, nullable=False), Column("n", BIG), primary_key=("id",)))
+    assert shop.sql(acl) == before
+    shop.sql("REVOKE SELECT ON t FROM clerk CASCADE")
+    assert shop.sql("SELECT has_table_privilege('other', 't', 'SELECT')") == [(False,)]
 
 
 def test_a_schema_that_nobody_may_make(

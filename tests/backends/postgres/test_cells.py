@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal as PyDecimal
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT, rung
+from instar import Policy, Project
 from instar.backends.base import RunContext
 from instar.core.findings import Severity
 from instar.core.plan import Rung, Status, TablePlan
@@ -299,6 +301,9 @@ def test_a_recreation_behind_a_reader_gives_up_and_goes_on_later(
         (Hint(using="a, a"), "F606"),
         (Hint(using="(SELECT max(a) FROM t)"), "F606"),
         (Hint(using="no_such_function(a)"), "F606"),
+        (Hint(using="sum(a) OVER ()"), "F606"),
+        (Hint(using="every(a > 0)"), "F606"),
+        (Hint(using="generate_series(1, a)"), "F606"),
         (Hint(using="random()"), "F607"),
         (Hint(using="extract(epoch FROM now())"), "F607"),
         (Hint(default="gen_random_uuid()"), "F607"),
@@ -313,6 +318,26 @@ def test_expressions_that_cannot_be_used(world: World, hint: Hint, code: str) ->
     assert plan.status is Status.BLOCKED
     assert code in [f.code for f in plan.findings]
     assert plan.steps == ()
+
+
+@pytest.mark.parametrize("using", ["n / (n - 1)", "'abc'", "current_setting('no.such')"])
+def test_an_expression_that_fails_on_a_row_blocks_its_table_alone(
+    tmp_path: Path, world: World, using: str
+) -> None:
+    """It is no row that came after the plan, and no reason to say nothing of the other tables."""
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1)")
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "instar.yml").write_text(
+        f"name: shop\nenvironments:\n  dev: {{type: postgres, url: '{world.url}', schema: {world.schema}}}\n"
+    )
+    columns = f"{{name: id, type: INT}}, {{name: 'n', type: BIGINT, _using: \"{using}\"}}"
+    (tmp_path / "tables/t.yml").write_text(f"table: t\nprimary_key: [id]\ncolumns: [{columns}]\n")
+    (tmp_path / "tables/u.yml").write_text("table: u\ncolumns: [{name: id, type: INT}]\n")
+    plan = Project.load(tmp_path).plan(policy=Policy(allow_rewrite=True))
+    assert [(t.status, [f.code for f in t.findings]) for t in plan.tables] == [
+        (Status.BLOCKED, ["F204"]),
+        (Status.CREATE, []),
+    ]
 
 
 def test_new_columns_come_in_their_order_though_one_is_filled_by_rows(world: World) -> None:

@@ -37,7 +37,12 @@ AND d.refobjid = ANY(%s::oid[]) AND d.deptype IN ('a', 'i') ORDER BY 1, 2"""
 _OTHERS = """SELECT c.oid, 'bound', 'the function ' || d.objid::regprocedure || ' uses its row type'
 FROM pg_class c JOIN pg_type t ON t.oid = c.reltype JOIN pg_depend d
 ON d.refclassid = 'pg_type'::regclass AND d.refobjid IN (t.oid, t.typarray)
-AND d.classid = 'pg_proc'::regclass WHERE c.oid = ANY(%s::oid[]) ORDER BY 3"""
+AND d.classid = 'pg_proc'::regclass WHERE c.oid = ANY(%s::oid[])
+UNION SELECT c.oid, 'bound', '''' || pg_get_userbyid(a.grantor) || ''' granted privileges on it, which'
+  || ' would become its owner''s' FROM pg_class c, LATERAL (SELECT grantor FROM aclexplode(c.relacl)
+  UNION SELECT x.grantor FROM pg_attribute t, aclexplode(t.attacl) x
+  WHERE t.attrelid = c.oid AND NOT t.attisdropped) AS a
+WHERE a.grantor <> c.relowner AND c.oid = ANY(%s::oid[]) ORDER BY 3"""
 
 SIZES = """SELECT n.nspname, c.relname, c.reltuples::bigint
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from instar.backends.base import Outcome, RunContext
 from instar.backends.dsql.catalog import READER
-from instar.backends.dsql.naming import MARK, indexes_of, set_aside, take_back
+from instar.backends.dsql.naming import indexes_of, set_aside, take_back
 from instar.backends.dsql.position import SWAP, SWAPPED, Position
 from instar.backends.dsql.recreate import Recreation
 from instar.backends.dsql.session import DsqlSession
@@ -17,13 +19,16 @@ from instar.backends.postgres.definition import Altered
 from instar.backends.postgres.facts import facts_of
 from instar.backends.postgres.keeper import PostgresKeeper
 from instar.backends.postgres.names import NEW, POS, beside
-from instar.backends.postgres.revert import REVERSION, Reversion, check
+from instar.backends.postgres.revert import MARK, REVERSION, Reversion, check
 from instar.backends.sql import qualified
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName, Unique
 
 if TYPE_CHECKING:
     from instar.backends.dsql.backend import DsqlBackend
+
+
+_KNOWN = "names"
 
 
 class DsqlKeeper(RenamingKeeper, PostgresKeeper):
@@ -70,6 +75,12 @@ class DsqlKeeper(RenamingKeeper, PostgresKeeper):
     def revert_sql(self, copy: Copy, live: Table, old: Table, aside: TableName) -> Sequence[str]:
         return TableKeeper.revert_sql(self, copy, live, old, aside)
 
+    def revert_step(self, copy: Copy, live: Table) -> Step:
+        """Long names are cut when they are put aside: what they were must outlive that."""
+        step = super().revert_step(copy, live)
+        known = json.dumps(list(indexes_of(self._dsql, live.name)))
+        return replace(step, data=MappingProxyType({**step.data, _KNOWN: known}))
+
     def look(self, step: Step, there: tuple[bool, ...]) -> None:
         work = Reversion.load(step.data[REVERSION])
         match there:
@@ -101,7 +112,8 @@ class DsqlKeeper(RenamingKeeper, PostgresKeeper):
         if step.kind == REVERT:
             table = step.after.name
             set_aside(self._dsql, TableName(table.schema, step.data["kept"]), context.failpoint)
-            take_back(self._dsql, table, context.failpoint)
+            known = json.loads(step.data[_KNOWN])
+            take_back(self._dsql, table, known, context.failpoint)
 
     def outcome(self, step: Step, before: Table | None, memo: Mapping[str, str]) -> Outcome:
         found = super().outcome(step, before, memo)

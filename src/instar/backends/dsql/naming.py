@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from instar.backends.dsql.session import DsqlSession
 from instar.backends.postgres.names import OLD, fitted
+from instar.backends.postgres.revert import MARK, unmarked
 from instar.backends.sql import qualified, quote_double
 from instar.core.schema import TableName
 
-MARK = re.compile(r"__instar_o\d+$")
 _INDEXES = """SELECT c.relname, i.indisvalid, EXISTS (SELECT 1 FROM pg_constraint k
 WHERE k.conindid = c.oid AND k.contype IN ('p', 'u'))
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -42,9 +41,14 @@ def set_aside(session: DsqlSession, old: TableName, failpoint: Callable[[str], N
     take_names(session, old, names, failpoint)
 
 
-def take_back(session: DsqlSession, table: TableName, failpoint: Callable[[str], None]) -> None:
-    """A table that was old once has the plain names again."""
-    names = {n: MARK.sub("", n) for n in indexes_of(session, table) if MARK.search(n)}
+def take_back(
+    session: DsqlSession,
+    table: TableName,
+    known: Sequence[str],
+    failpoint: Callable[[str], None],
+) -> None:
+    """A table that was old once has the plain names again; `known` are those that the other one had."""
+    names = {n: unmarked(n, known) for n in indexes_of(session, table) if MARK.search(n)}
     take_names(session, table, names, failpoint)
 
 

@@ -86,7 +86,8 @@ class DsqlMaker(Maker):
 
 def recreate_step(job: Job, known: Mapping[str, Type]) -> Step:
     """One resumable step: copy beside the table, verify, swap by two renames."""
-    recipe = DsqlMaker(job, known).recipe()
+    made = DsqlMaker(job, known)
+    recipe = made.recipe()
     name = job.target.name
     aside = fitted(name.name, f"{OLD}<n>")
     words = (
@@ -96,7 +97,7 @@ def recreate_step(job: Job, known: Mapping[str, Type]) -> Step:
         + left_out(job)
     )
     how, sql = " [writers must stop]", _shown(recipe, aside)
-    return swap_step(job, "recreate", how, sql, words, {RECIPE: recipe.dump()})
+    return swap_step(job, "recreate", how, sql, words, {RECIPE: recipe.dump()}, made.facts)
 
 
 def _shown(recipe: DsqlRecipe, aside: str) -> Iterator[str]:

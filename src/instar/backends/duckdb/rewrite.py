@@ -67,11 +67,13 @@ class Recipe:
 
 def rewrite_step(job: Job) -> Step:
     """One step: everything or nothing."""
+    assert job.live is not None
     recipe = _recipe(job)
     name = job.target.name
     aside = f"{name.name}{OLD}<n>"
     sql = _script(recipe, name, f"{name.name}{NEW}", aside, GUARD)
-    return swap_step(job, "rewrite", "", sql, copied(name, aside), {"recipe": recipe.dump()})
+    data = {"recipe": recipe.dump()}
+    return swap_step(job, "rewrite", "", sql, copied(name, aside), data, facts_of(job.live))
 
 
 def _recipe(job: Job) -> Recipe:

@@ -46,6 +46,17 @@ FROM asked a JOIN pg_constraint k ON k.conrelid = a.oid AND k.contype = 'f', LAT
   ('UPDATE (which the lock of the cut-over takes)', has_table_privilege(k.confrelid,
     CASE WHEN current_setting('server_version_num')::int < 170000 THEN 'UPDATE, DELETE, TRUNCATE'
     ELSE 'UPDATE, DELETE, TRUNCATE, MAINTAIN' END))) AS p(word, allowed) WHERE NOT p.allowed
+UNION SELECT a.s, a.t, p.word FROM asked a JOIN (SELECT oid AS root, oid FROM asked UNION SELECT * FROM dep
+  UNION SELECT refobjid, objid FROM pg_depend WHERE classid = 'pg_class'::regclass
+    AND refclassid = 'pg_class'::regclass AND deptype = 'i') AS own ON own.root = a.oid
+JOIN pg_class c ON c.oid = own.oid, LATERAL (SELECT grantor FROM aclexplode(c.relacl)
+  UNION SELECT x.grantor FROM pg_attribute t, aclexplode(t.attacl) x
+  WHERE t.attrelid = c.oid AND NOT t.attisdropped) AS g, LATERAL (VALUES
+  ('cannot act as ''' || pg_get_userbyid(g.grantor) || ''', who granted privileges on ' || c.oid::regclass,
+    pg_has_role(g.grantor, 'SET')),
+  ('cannot grant anew what ''' || pg_get_userbyid(g.grantor) || ''' granted on ' || c.oid::regclass
+    || ', who has no USAGE on its schema', has_schema_privilege(g.grantor, c.relnamespace, 'USAGE'))
+  ) AS p(word, allowed) WHERE g.grantor <> c.relowner AND NOT p.allowed
 ORDER BY 1, 2, 3"""
 """What a cut-over takes off other tables and views, and hangs on again."""
 

@@ -47,11 +47,14 @@ class Keyset:
             f"SELECT {self.columns} FROM {self.table} WHERE {self.after(place)} "
             f"ORDER BY {self.columns}"
         )
-        # Walking on to one row costs a fraction of sorting a batch for its last: only the rest is sorted.
+        # Walking on to one row costs a fraction of sorting a batch for its last. Where fewer are left, it is the end.
         last = f"SELECT {self.texts} FROM ({ahead} OFFSET {size - 1} LIMIT 1) AS b"
         # With its table's name it is the key, not the text of it that is asked for.
         order = ", ".join(f"b.{quote_double(name)} DESC" for name, _ in self.key)
-        rest = f"SELECT {self.texts} FROM ({ahead} LIMIT {size}) AS b ORDER BY {order} LIMIT 1"
+        rest = (
+            f"SELECT {self.texts} FROM {self.table} AS b WHERE {self.after(place)} "
+            f"ORDER BY {order} LIMIT 1"
+        )
         rows = session.ask(last) or session.ask(rest)
         return [str(v) for v in rows[0]] if rows else None
 

@@ -26,6 +26,7 @@ from instar.core.types import (
     Time,
     Timestamp,
     Type,
+    Uuid,
     bare,
 )
 
@@ -53,6 +54,18 @@ def lossy_sql(value: str, old: Type, new: Type) -> str:
         rule = _RULES.get((type(old), type(new)), _readable)
     found = rule(value, old, new)
     return found if found == "FALSE" else f"({value} IS NOT NULL AND {found})"
+
+
+def fails_itself(old: Type, new: Type) -> bool:
+    """The plain cast refuses exactly the values that are lost: nobody has to look before it."""
+    match old, new:
+        case (Integer(), Integer() | Decimal()) | (
+            String(_, False),
+            Integer() | Boolean() | Uuid(),
+        ):
+            return True
+        case _:
+            return False
 
 
 def valid_sql(value: str, new: Type) -> str:

@@ -202,14 +202,22 @@ class PostgresNormalizer(Normalizer):
         except BadExpression as error:
             self.bad(what, sql, str(error), path)
             return "NULL"
-        if expression.has_subquery:
-            self.bad(what, sql, "it holds a query", path)
+        if expression.has_subquery or expression.has_window:
+            # Rows are taken over batch by batch, and those that change meanwhile alone.
+            held = (
+                "a query"
+                if expression.has_subquery
+                else "a window function, which looks at other rows"
+            )
+            self.bad(what, sql, f"it holds {held}", path)
             return "NULL"
         if self._moves(what, key, expression, rows, path):
             return "NULL"
         if rows and self.speller is not None:
             try:
                 self.speller.type_of(expression.text, rows)
+                if expression.functions:
+                    self.speller.of_a_row(expression.text, rows)
             except NotTaken as error:
                 self.bad(what, sql, str(error), path)
                 return "NULL"

@@ -6,6 +6,7 @@ A new object has what ALTER DEFAULT PRIVILEGES gives; an older one that it repla
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from instar.backends.postgres.session import Rows, Session
 from instar.backends.sql import block, literal, quote_double
@@ -13,11 +14,13 @@ from instar.backends.sql import block, literal, quote_double
 _WHO = """CASE WHEN a.grantee = 0 THEN 'PUBLIC'
 ELSE quote_ident(pg_get_userbyid(a.grantee)) END"""
 
-_GRANTS = f"""SELECT a.privilege_type, {_WHO}, a.is_grantable, NULL::text
+_BY = "CASE WHEN a.grantor <> c.relowner THEN quote_ident(pg_get_userbyid(a.grantor)) END"
+
+_GRANTS = f"""SELECT a.privilege_type, {_WHO}, a.is_grantable, NULL::text, {_BY}
 FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = %s::regclass
-UNION ALL SELECT a.privilege_type, {_WHO}, a.is_grantable, t.attname::text
-FROM pg_attribute t, aclexplode(t.attacl) a
-WHERE t.attrelid = %s::regclass AND NOT t.attisdropped AND t.attacl IS NOT NULL"""
+UNION ALL SELECT a.privilege_type, {_WHO}, a.is_grantable, t.attname::text, {_BY}
+FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid, aclexplode(t.attacl) a
+WHERE c.oid = %s::regclass AND NOT t.attisdropped AND t.attacl IS NOT NULL"""
 
 _STRANGERS = f"""SELECT DISTINCT {_WHO} FROM pg_class c, aclexplode(c.relacl) a
 WHERE c.oid = %s::regclass AND a.grantee <> c.relowner"""
@@ -62,12 +65,30 @@ def carried_grants(
 
 
 def _given(name: str, rows: Rows, dropped: Sequence[str], kind: str) -> Iterator[str]:
-    for privilege, grantee, grantable, column in rows:
+    for privilege, grantee, grantable, column, by in _in_turn(rows):
         if column in dropped:
             continue
         what = privilege if column is None else f"{privilege} ({quote_double(column)})"
         option = " WITH GRANT OPTION" if grantable else ""
-        yield f"GRANT {what} ON {kind} {name} TO {grantee}{option}"
+        grant = f"GRANT {what} ON {kind} {name} TO {grantee}{option}"
+        # What a grantee has granted on goes when its own right is taken, and only then.
+        yield grant if by is None else f"SET LOCAL ROLE {by}; {grant}; RESET ROLE"
+
+
+def _in_turn(rows: Rows) -> Rows:
+    """Who grants on must have been granted it before; of the owner's own grants no grantor is named."""
+    found = [row for row in rows if row[4] is None]
+    left = [row for row in rows if row[4] is not None]
+    while left:
+        ready = [row for row in left if any(_allows(given, row) for given in found)] or left
+        found += ready
+        left = [row for row in left if row not in ready]
+    return found
+
+
+def _allows(given: tuple[Any, ...], row: tuple[Any, ...]) -> bool:
+    privilege, _, _, column, by = row
+    return given[:3] == (privilege, by, True) and given[3] in (None, column)
 
 
 def grants(
@@ -75,7 +96,7 @@ def grants(
 ) -> list[str]:
     """What gives a new table the privileges of another, its columns under their new names."""
     rows = [
-        (*row[:3], renames.get(row[3], row[3]))
+        (*row[:3], renames.get(row[3], row[3]), row[4])
         for row in session.ask(_GRANTS, [source, source])
         if row[3] not in dropped
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from instar.backends.postgres.errors import RowsInTheWay
 from instar.backends.postgres.scratch import Speller, types_of
 from instar.backends.postgres.spelling import spelled
 from instar.backends.postgres.values import PostgresValues, PostgresWriter
@@ -13,6 +15,7 @@ from instar.backends.values import expressions_in, live_predicate
 from instar.core.checks import ExpressionProof, Proof, ProofResult
 from instar.core.plan import Job
 from instar.core.schema import Table
+from instar.errors import EngineError
 
 
 def prove(
@@ -28,13 +31,25 @@ def prove(
     values = PostgresValues(types_of(speller, texts, live.columns))
     names = tuple(c.name for c in job.target.columns)
     return Prover(
-        ask,
+        _told_apart(ask),
         job,
         PostgresWriter(values, trying=True),
         dict(_named_by(live, place)),
         broken=lambda proof: live_predicate(values, live, proof),
         used=lambda sql: spelled(sql, names).columns,
     ).results(proofs)
+
+
+def _told_apart(ask: Ask) -> Ask:
+    """An expression that fails on a row says nothing of rows that came later."""
+
+    def asked(sql: str) -> list[tuple[Any, ...]]:
+        try:
+            return ask(sql)
+        except RowsInTheWay as error:
+            raise EngineError("E254", error.message) from error
+
+    return asked
 
 
 def _named_by(table: Table, place: str) -> Iterator[tuple[str, str]]:

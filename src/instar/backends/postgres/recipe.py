@@ -123,7 +123,8 @@ def _tuples(items: list[Any]) -> tuple[Any, ...]:
 
 def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
     """One resumable step: copy beside the table, catch up with writers, verify, swap."""
-    recipe = Maker(job, known).recipe()
+    made = Maker(job, known)
+    recipe = made.recipe()
     aside = fitted(job.target.name.name, f"{OLD}<n>")
     words = copied(job.target.name, aside)
     how = "writers go on; cut-over: ACCESS EXCLUSIVE for a moment"
@@ -132,7 +133,8 @@ def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
         how = "SHARE ROW EXCLUSIVE for the whole copy, for want of a key"
     words += left_out(job)
     lock = locked("", how, timeout)
-    return swap_step(job, "recreate", lock, _shown(recipe, aside), words, {RECIPE: recipe.dump()})
+    sql, data = _shown(recipe, aside), {RECIPE: recipe.dump()}
+    return swap_step(job, "recreate", lock, sql, words, data, made.facts)
 
 
 def left_out(job: Job) -> str:

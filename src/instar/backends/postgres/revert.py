@@ -137,11 +137,16 @@ def _without_triggers(session: Session, old: str) -> Iterator[str]:
 
 
 def serials(session: Session, now: TableName, then: TableName) -> Iterator[tuple[str, str, bool]]:
-    """Columns of the old table whose defaults use sequences of the new one; whether they are no more than that."""
-    owned = {row[2] for row in session.ask(_SEQUENCES, [qualified(now)]) if not row[1]}
-    for column, sequence, alone in session.ask(_NUMBERED, [qualified(then)]):
-        if sequence in owned:
-            yield column, sequence, alone
+    """Columns of the old table to which sequences of the new one will belong; whether their defaults are no more.
+
+    Several defaults may use one sequence: it belongs to the column to which it does now, if that is one of them.
+    """
+    uses = session.ask(_NUMBERED, [qualified(then)])
+    for owner, identity, sequence, _ in session.ask(_SEQUENCES, [qualified(now)]):
+        found = {column: alone for column, used, alone in uses if used == sequence}
+        if found and not identity:
+            column = owner if owner in found else next(iter(found))
+            yield column, sequence, found[column]
 
 
 def _sequences(session: Session, work: Reversion, mark: str) -> Iterator[str]:

@@ -41,6 +41,8 @@ class Speller(Protocol):
         self, functions: frozenset[str], sql: str, columns: Sequence[Column]
     ) -> frozenset[str]: ...
 
+    def of_a_row(self, sql: str, columns: Sequence[Column]) -> None: ...
+
     def index(self, body: str, table: Table, types: Mapping[str, Type]) -> None: ...
 
 
@@ -107,6 +109,18 @@ class Scratch:
         found = self._cached(("volatile", sql, tuple(columns)), work)
         assert isinstance(found, frozenset)
         return found
+
+    def of_a_row(self, sql: str, columns: Sequence[Column]) -> None:
+        """Refuses what does not give each row one value: a CHECK takes no aggregates and no sets."""
+        make = self._checked(f"({sql}) IS NULL", columns)
+        try:
+            self._cached(("row", sql, tuple(columns)), lambda: self._try(make, "SELECT NULL"))
+        except EngineError as error:
+            if error.code != _FORBIDDEN:
+                raise
+        except NotTaken as error:
+            words = str(error).replace("in check constraints", "here: each row has one value")
+            raise NotTaken(words) from error
 
     def _called(self, sql: str, columns: Sequence[Column]) -> frozenset[str]:
         try:

@@ -83,6 +83,7 @@ class Expression:
     columns: frozenset[str]
     functions: frozenset[str]
     has_subquery: bool
+    has_window: bool
 
     @property
     def volatile(self) -> frozenset[str]:
@@ -131,7 +132,11 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
         if word
     ).union(_unsaid(tree, known))
     return Expression(
-        unwrapped(text), frozenset(columns), functions, tree.find(exp.Query) is not None
+        unwrapped(text),
+        frozenset(columns),
+        functions,
+        tree.find(exp.Query) is not None,
+        tree.find(exp.Window) is not None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from instar.backends.postgres.lossy import float_number, lossy_sql
+from instar.backends.postgres.lossy import fails_itself, float_number, lossy_sql
 from instar.backends.postgres.types import type_sql
 from instar.backends.sql import literal, quote_double
 from instar.backends.values import ValueWriter
@@ -64,7 +64,7 @@ class PostgresValues:
     def cast(self, value: str, old: Type | None, new: Type) -> str:
         value, old = self._typed(value, old)
         plain = self._plain(value, old, new)
-        if promotion(old, new).verdict is Verdict.LOSSLESS:
+        if promotion(old, new).verdict is Verdict.LOSSLESS or fails_itself(old, new):
             return plain
         return self.guarded(lossy_sql(value, old, new), value, old, new, plain)
 

@@ -128,7 +128,8 @@ def _decide(cells: Cells[F], case: Case[F]) -> Capability:
     why = row.why.format(root=case.root, **case.facts.words(case.root))
     if barred := case.facts.barred(row.rung):
         return Capability(Rung.NEVER, f"{why}{barred}")
-    return Capability(row.rung, why, tuple(_lost(case)))
+    # A rewrite keeps the old table, values and all: its question says what the new one has not.
+    return Capability(row.rung, why, in_place=tuple(_lost(case)))
 
 
 def _lost(case: Case[F]) -> Iterator[str]:

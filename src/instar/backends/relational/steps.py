@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from instar.backends.relational.capability import TableFacts
 from instar.backends.relational.words import losses, title
-from instar.core.changes import Change
+from instar.core.changes import Change, DropColumn
 from instar.core.plan import Job, Rung, Step
 from instar.core.schema import Table
 
@@ -46,12 +47,19 @@ def alter_step(
 
 
 def swap_step(
-    job: Job, kind: str, how: str, sql: Iterable[str], confirm: str, data: Mapping[str, str]
+    job: Job,
+    kind: str,
+    how: str,
+    sql: Iterable[str],
+    confirm: str,
+    data: Mapping[str, str],
+    facts: TableFacts,
 ) -> Step:
     """A copy in the new shape takes the table's place; `how` ends the title, `confirm` is the question."""
     lost = losses(job.changes)
     name = job.target.name
-    gone = f". Not in the new table: {', '.join(lost)}" if lost else ""
+    things = dict.fromkeys(t for c in job.changes for t in _gone_with(c, facts))
+    gone = f". Not in the new table: {', '.join((*lost, *things))}" if lost else ""
     return Step(
         id=f"{name}/1",
         kind=kind,
@@ -64,3 +72,11 @@ def swap_step(
         confirm=confirm + gone,
         data=data,
     )
+
+
+def _gone_with(change: Change, facts: TableFacts) -> Iterable[str]:
+    match change:
+        case DropColumn((column,)):
+            return facts.go_with(column)
+        case _:
+            return ()
