@@ -354,3 +354,34 @@ def test_an_unknown_environment_and_table_get_a_hint(shop: Shop) -> None:
     assert "error[E110]" in shop.run("plan", "--env", "dve").err
     assert shop.run("plan", "nothing").code != 0
     assert "error[E410]" in shop.run("apply", "nothing.plan").err
+
+
+TRACKED = """table: orders
+change_tracking: true
+columns:
+  - {name: note, type: &text STRING}
+  - {name: amount, type: *text}
+  - {name: id, type: BIGINT, nullable: false}
+  - {name: old, type: INT}
+"""
+
+
+def test_a_tracked_table_keeps_its_order_and_gets_its_manifest_corrected(shop: Shop) -> None:
+    shop.declare(TRACKED.replace("&text ", "").replace("*text", "STRING"))
+    printed = shop.run("apply")
+    assert (printed.code, "🤑 save credits — reorder your yml." in printed.out) == (0, True)
+    block = "  - {name: id, type: BIGINT, nullable: false}\n  - {name: amount, type: STRING}\n"
+    assert block in printed.out
+    assert "wrote" in shop.run("apply", "--write-manifests").out
+    assert block in (shop.root / "tables" / "orders.yml").read_text()
+    assert "live order is kept" not in shop.run("plan").out
+    assert [row[0] for row in shop.sql("DESCRIBE main.orders")] == ["id", "amount", "old", "note"]
+
+
+def test_a_block_that_cannot_be_written_is_printed(shop: Shop) -> None:
+    shop.declare(TRACKED)
+    done = shop.run("apply", "--write-manifests")
+    assert done.code == 0
+    assert "tables/orders.yml cannot be rewritten" in done.err
+    assert "columns:\n  - {name: id, type: BIGINT, nullable: false}" in done.out
+    assert (shop.root / "tables" / "orders.yml").read_text() == TRACKED
