@@ -237,6 +237,22 @@ def test_drift_names_live_tables_that_no_file_declares(shop: Shop) -> None:
     )
     assert json.loads(shop.run("drift", "--format", "json").out)["undeclared"] == ["main.stray"]
     assert "info:" not in shop.run("drift", "orders").out
+    shop.sql("ALTER TABLE main.orders ADD COLUMN by_hand INT")
+    comment = shop.run("drift", "--format", "markdown").out
+    assert comment.startswith("## Instar drift for `dev`")
+    assert "**Drift: 1 table apart, 0 as declared.**" in comment
+    assert "main.stray" in comment
+    assert "\n-     by_hand" in comment
+    assert "nothing to do" not in comment
+
+
+def test_import_takes_tables_of_another_schema_that_is_named(shop: Shop) -> None:
+    shop.sql("CREATE SCHEMA sales; CREATE TABLE sales.day (a INT)")
+    assert "sales" not in shop.run("import", "--dry-run").out
+    assert shop.run("import", "sales.*").code == 0
+    assert "table: sales.day" in (shop.root / "tables" / "day.yml").read_text()
+    assert "nothing to do, 2 unchanged" in shop.run("plan").out
+    assert shop.run("import", "sale.*").code == 2
 
 
 def test_init_says_nothing_when_it_is_to_be_quiet(
