@@ -401,3 +401,11 @@ def test_a_block_that_cannot_be_written_is_printed(shop: Shop) -> None:
     assert "tables/orders.yml cannot be rewritten" in done.err
     assert "columns:\n  - {name: id, type: BIGINT, nullable: false}" in done.out
     assert (shop.root / "tables" / "orders.yml").read_text() == TRACKED
+
+
+def test_the_commands_that_a_report_names_can_be_typed(shop: Shop) -> None:
+    assert "answers; 1 table in schema" in shop.run("doctor").out
+    shop.sql('CREATE TABLE main."my t" (a INT, b INT)')
+    shop.declare("table: '`my t`'\ncolumns: [{name: b, type: INT}, {name: a, type: INT}]\n", "my")
+    told = shop.run("apply", "my t", "--column-conflict", "reorder", "--yes").out
+    assert "`instar revert 'my t'` puts it back, `instar cleanup 'my t'` drops it" in told
