@@ -150,9 +150,7 @@ def checksum_against_count(server: PostgresServer) -> None:
 
 
 def main() -> None:
-    server = PostgresServer()
-    server.start()
-    try:
+    with PostgresServer() as server:
         with project_folder() as root:
             with (root / "instar.yml").open("a") as file:
                 file.write("  pg: {type: postgres, url: '${INSTAR_BENCH_PG}', schema: public}\n")
@@ -161,8 +159,6 @@ def main() -> None:
             runs = [(bare(server), ours(root, server)) for _ in range(ROUNDS)]
         report(runs)
         checksum_against_count(server)
-    finally:
-        server.stop()
 
 
 def report(runs: list[tuple[Spent, Spent]]) -> None:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
@@ -48,16 +47,6 @@ columns:
 Instar = Callable[..., None]
 
 
-@contextmanager
-def server() -> Iterator[PostgresServer]:
-    running = PostgresServer()
-    running.start()
-    try:
-        yield running
-    finally:
-        running.stop()
-
-
 def show(url: str, *statements: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         for sql in statements:
@@ -71,7 +60,7 @@ def recreate(root: Path, instar: Instar) -> None:
     manifest = root / "tables" / "payments.yml"
     manifest.parent.mkdir(parents=True)
     (root / "instar.yml").write_text(PROJECT)
-    with server() as postgres:
+    with PostgresServer() as postgres:
         env = {URL: postgres.url()}
         manifest.write_text(BEFORE)
         show(postgres.url(), "CREATE SCHEMA shop")

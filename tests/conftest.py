@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from backends.postgres.server import PostgresServer
-from backends.spark.few_rows import for_few_rows
+from backends.spark.few_rows import compile_quickly, for_few_rows
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
+from instar.state import Store, open_store
 
 # A busy machine is no failure, and a run can be repeated; INSTAR_FUZZ looks for new examples.
 settings.register_profile(
@@ -23,6 +24,7 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("suite")
+compile_quickly()
 
 _NUMBERS = count(1)
 
@@ -48,10 +50,8 @@ def spark(spark_root: Path) -> Iterator[SparkHandle]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    server = PostgresServer()
-    server.start()
-    yield server
-    server.stop()
+    with PostgresServer() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -61,3 +61,9 @@ def state_url(request: pytest.FixtureRequest) -> str:
         return "sqlite:///state.db"
     server: PostgresServer = request.getfixturevalue("postgres")
     return f"{server.url()}?schema=state_{next(_NUMBERS)}"
+
+
+@pytest.fixture
+def store(tmp_path: Path, state_url: str) -> Iterator[Store]:
+    with open_store(state_url, tmp_path) as opened:
+        yield opened

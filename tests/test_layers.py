@@ -13,10 +13,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "instar"
 
 LAYERS: list[set[str]] = [
-    {"__init__", "__main__"},
-    {"cli", "web"},
+    {"__init__"},
+    {"cli"},
     {"app"},
-    {"run", "dynamic", "replication"},
+    {"run"},
     {"apply"},
     {"sources", "backends"},
     {"spark", "state", "expressions"},
@@ -70,8 +70,8 @@ def allowed(part: str) -> set[str]:
     return set().union(*LAYERS[height + 1 :])
 
 
-def test_every_part_has_a_layer() -> None:
-    assert parts() - {"py"} <= set().union(*LAYERS, ALSO)
+def test_every_part_has_a_layer_and_every_layer_its_parts() -> None:
+    assert parts() == set().union(*LAYERS, ALSO)
 
 
 def test_imports_go_one_way() -> None:

@@ -1,22 +1,21 @@
-"""A memory engine in a file of its own, and a state store in each database that can hold one."""
+"""A memory engine in a file of its own: empty, or with a table that holds rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from apply.worlds import filled
 from instar.backends.memory import MemoryBackend
-from instar.state import Store, open_store
-
-
-@pytest.fixture
-def store(tmp_path: Path, state_url: str) -> Iterator[Store]:
-    with open_store(state_url, tmp_path) as opened:
-        yield opened
+from instar.state import Store
 
 
 @pytest.fixture
 def backend(tmp_path: Path) -> MemoryBackend:
     return MemoryBackend(tmp_path / "engine.json")
+
+
+@pytest.fixture
+def full(backend: MemoryBackend, store: Store) -> MemoryBackend:
+    return filled(backend, store)

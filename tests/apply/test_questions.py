@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apply.worlds import DROP, ENV, ID, NAME, PLAIN, REWRITE, ROWS, STATUS, plan, wanted
-from instar.apply import QuestionKind, apply_table, questions
+from apply.worlds import DROP, ENV, ID, PLAIN, REWRITE, STATUS, filled, plan, wanted
+from instar.apply import QuestionKind, questions
 from instar.backends.memory import MemoryBackend
 from instar.core.plan import Cost, Plan, TablePlan
 from instar.core.schema import Hint, Wanted
@@ -17,20 +17,14 @@ def asked(table: TablePlan) -> list[tuple[QuestionKind, str]]:
     return [(q.kind, q.text) for q in questions(Plan(ENV, REWRITE, (table,)))]
 
 
-def full(backend: MemoryBackend, store: Store) -> MemoryBackend:
-    apply_table(plan(backend, store, Wanted(PLAIN)), backend, store, ENV)
-    backend.insert(NAME, ROWS)
-    return backend
-
-
 def test_what_only_adds_asks_nothing(backend: MemoryBackend, store: Store) -> None:
     assert asked(plan(backend, store, Wanted(PLAIN))) == []
-    full(backend, store)
+    filled(backend, store)
     assert asked(plan(backend, store, wanted(*PLAIN.columns, Column("note", String())))) == []
 
 
 def test_a_drop_asks_with_its_own_words(backend: MemoryBackend, store: Store) -> None:
-    full(backend, store)
+    filled(backend, store)
     (one,) = asked(plan(backend, store, wanted(ID, STATUS), DROP))
     assert one == (QuestionKind.DESTROY, "[main.orders] Drop amount of main.orders?")
 
@@ -38,7 +32,7 @@ def test_a_drop_asks_with_its_own_words(backend: MemoryBackend, store: Store) ->
 def test_a_rewrite_is_asked_about_once_with_its_rows_and_the_old_copy_apart(
     backend: MemoryBackend, store: Store
 ) -> None:
-    full(backend, store)
+    filled(backend, store)
     wish = wanted(
         *PLAIN.columns, Column("l", String()), hints={("l",): Hint(using="upper(status)")}
     )
@@ -54,7 +48,7 @@ def test_a_rewrite_is_asked_about_once_with_its_rows_and_the_old_copy_apart(
 
 
 def test_what_cannot_be_undone_is_said_with_its_size(backend: MemoryBackend, store: Store) -> None:
-    full(backend, store)
+    filled(backend, store)
     change = plan(backend, store, wanted(*PLAIN.columns, Column("note", String())))
     heavy = Cost(rows=1_200_000, bytes=1, files=2)
     steps = tuple(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import pytest
 
-from apply.worlds import ENV, ID, NAME, PLAIN, ROWS, STATUS, plan, wanted
+from apply.worlds import ENV, ID, NAME, PLAIN, STATUS, plan, wanted
 from instar.apply import Result, apply_table, resume
 from instar.backends.base import Backend, Outcome
 from instar.backends.memory import MemoryBackend
@@ -32,13 +32,6 @@ def cut_at(name: str) -> Callable[[str], None]:
             raise Cut
 
     return point
-
-
-@pytest.fixture
-def full(backend: MemoryBackend, store: Store) -> MemoryBackend:
-    apply_table(plan(backend, store, Wanted(PLAIN)), backend, store, ENV)
-    backend.insert(NAME, ROWS)
-    return backend
 
 
 def cut_run(backend: MemoryBackend, store: Store, place: str, wish: Wanted = NOTE) -> JournalRun:

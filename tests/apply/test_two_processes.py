@@ -13,7 +13,6 @@ import pytest
 from apply.worlds import ENV, NAME, PLAIN, ROWS, plan, wanted
 from instar.apply import Result, apply_table, resume
 from instar.backends.memory import MemoryBackend
-from instar.core.schema import Wanted
 from instar.core.types import Column, String
 from instar.errors import StateError
 from instar.state import Store
@@ -49,13 +48,6 @@ def applying(root: Path, place: str, state: str) -> subprocess.Popen[str]:
     assert child.stdout is not None
     assert child.stdout.readline() == "there\n"
     return child
-
-
-@pytest.fixture
-def full(backend: MemoryBackend, store: Store) -> MemoryBackend:
-    apply_table(plan(backend, store, Wanted(PLAIN)), backend, store, ENV)
-    backend.insert(NAME, ROWS)
-    return backend
 
 
 def test_the_second_is_told_and_may_work_when_the_first_has_ended(

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from instar.apply import apply_table
 from instar.backends.base import Backend, NotATable
+from instar.backends.memory import MemoryBackend
 from instar.core.plan import Cost, TablePlan
 from instar.core.planner import draft, finish
 from instar.core.policy import ColumnConflict, Policy
@@ -310,3 +312,10 @@ def plan(
     results = backend.prove(sketch.job, sketch.proofs) if live and sketch.proofs else ()
     cost = backend.measure([name]).get(name, Cost()) if live else Cost()
     return finish(sketch, tuple(results), cost, backend.rules)
+
+
+def filled(backend: MemoryBackend, store: Store) -> MemoryBackend:
+    """PLAIN is there, with its ROWS."""
+    apply_table(plan(backend, store, Wanted(PLAIN)), backend, store, ENV)
+    backend.insert(NAME, ROWS)
+    return backend

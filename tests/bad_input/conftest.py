@@ -14,12 +14,10 @@ from backends.postgres.server import PostgresServer
 @pytest.fixture(scope="session")
 def server() -> Iterator[PostgresServer]:
     """With a role `guest` that may read and do nothing else."""
-    server = PostgresServer()
-    server.start()
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute("CREATE ROLE guest LOGIN; GRANT pg_read_all_data TO guest")
-    yield server
-    server.stop()
+    with PostgresServer() as server:
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute("CREATE ROLE guest LOGIN; GRANT pg_read_all_data TO guest")
+        yield server
 
 
 @pytest.fixture(scope="session")

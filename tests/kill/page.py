@@ -168,9 +168,7 @@ def walking(engine: str) -> Iterator[Walk]:
 def _served(engine: str, folder: Path, stack: ExitStack) -> Mapping[str, str]:
     """How the children of the fork server find the engine."""
     if engine == "postgres":
-        cluster = PostgresServer()
-        cluster.start()
-        stack.callback(cluster.stop)
+        cluster = stack.enter_context(PostgresServer())
         return {postgres_world.URL: cluster.url()}
     if engine == "dsql":
         bed = DsqlBed()

@@ -29,10 +29,8 @@ def _chosen(*telling: str) -> list[Case]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[PostgresServer]:
-    made = PostgresServer()
-    made.start()
-    yield made
-    made.stop()
+    with PostgresServer() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -25,10 +25,8 @@ def _chosen(*telling: str) -> list[Case]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[PostgresServer]:
     """One of its own: it is killed, too."""
-    made = PostgresServer()
-    made.start()
-    yield made
-    made.stop()
+    with PostgresServer() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -23,10 +23,8 @@ def world(tmp_path: Path) -> World:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A server of its own: these tests ask whole catalogs, and know what is in them."""
-    server = PostgresServer()
-    server.start()
-    yield server
-    server.stop()
+    with PostgresServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -25,12 +25,6 @@ RENAMES = frozenset({(("a",), "b"), (("b",), "a")})
 
 
 @pytest.fixture
-def store(tmp_path: Path, state_url: str) -> Iterator[Store]:
-    with open_store(state_url, tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
 def run(store: Store) -> JournalRun:
     return store.begin("dev", ORDERS, STEPS, ONE, command="instar apply", renames=RENAMES)
 

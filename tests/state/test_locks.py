@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,12 +68,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture
-def store(tmp_path: Path, state_url: str) -> Iterator[Store]:
-    with open_store(state_url, tmp_path) as opened:
-        yield opened
 
 
 def test_a_second_process_is_told_who_holds_the_table(

@@ -284,9 +284,7 @@ def test_a_role_whose_commits_do_not_wait_for_the_disk_waits_here(
 
 
 def test_a_standby_can_be_looked_at_and_is_E305_for_those_who_write() -> None:
-    server = PostgresServer()
-    server.start()
-    try:
+    with PostgresServer() as server:
         with open_store(server.url(), NOWHERE) as store:
             store.record_version("dev", ORDERS, TABLE)
         server.kill()
@@ -298,8 +296,6 @@ def test_a_standby_can_be_looked_at_and_is_E305_for_those_who_write() -> None:
             store.record_version("dev", ORDERS, TABLE)
         assert caught.value.code == "E305"
         assert refused(f"{server.url()}?schema=other").code == "E305"
-    finally:
-        server.stop()
 
 
 # --- the clock ---

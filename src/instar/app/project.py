@@ -30,7 +30,15 @@ from instar.app.placing import placed
 from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
 from instar.app.tracing import Place
-from instar.apply import Question, TableReport, apply_plan, questions, resume
+from instar.apply import (
+    Question,
+    TableReport,
+    apply_plan,
+    ask_all,
+    questions,
+    refuse_blocked,
+    resume,
+)
 from instar.backends.base import NotATable
 from instar.core.document import fingerprint
 from instar.core.findings import Finding
@@ -38,7 +46,7 @@ from instar.core.plan import Plan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.dialects import DIALECTS
-from instar.errors import Blocked, ConfirmationNeeded, PlanMoved, ProjectError
+from instar.errors import PlanMoved, ProjectError
 from instar.run.builders import open_builder, runs_models
 from instar.run.options import RunOptions
 from instar.sources.manifest import FOLDER, load_manifests
@@ -263,14 +271,8 @@ class Project:
 
         Nothing is touched while any of its tables is blocked.
         """
-        _refuse_blocked(plan)
-        asked = questions(plan)
-        if asked and not (confirm is not None and confirm(asked)):
-            raise ConfirmationNeeded(
-                "E403",
-                f"{len(asked)} step(s) need a word before anything is touched",
-                hint="Answer the question, or pass --yes where nobody can be asked.",
-            )
+        refuse_blocked(plan.tables)
+        ask_all(questions(plan), confirm)
         with self._world(plan.env, spark) as world:
             before = frozenset(k.kept_name for k in world.store.kept(plan.env))
             claim_tables(world.store, plan, self.models(plan.env))
@@ -466,16 +468,6 @@ class Project:
     ) -> AbstractContextManager[World]:
         chosen, own = self.environment(env), self.alone
         return open_world(self.config, chosen, self.listener, spark, reading=reading, alone=own)
-
-
-def _refuse_blocked(plan: Plan) -> None:
-    if plan.blocked:
-        names = ", ".join(str(t.table) for t in plan.blocked)
-        raise Blocked(
-            "E405",
-            f"the plan is blocked for {names}; nothing was touched",
-            hint="See the findings with `instar plan`.",
-        )
 
 
 def init(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:

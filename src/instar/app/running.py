@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from instar.app.modelling import Modelling, build_mark
-from instar.apply import Question, QuestionKind, apply_table, questions
+from instar.apply import Question, QuestionKind, apply_table, ask_all, questions, refuse_blocked
 from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
-from instar.errors import Blocked, ConfirmationNeeded, EngineError, Interrupted, UsageError
+from instar.errors import EngineError, Interrupted, UsageError
 from instar.run.deciding import WHOLE, left_format
 from instar.run.forecasting import Expected, Forecaster
 from instar.run.intervals import check_range
@@ -74,18 +74,18 @@ def run_models(
     _check_range(models, options, chosen)
     plan, work = project.planned_models(world, models, policy, chosen, adopts)
     show(plan)
-    _refuse_blocked(plan)
+    refuse_blocked(plan.tables)
     if work is None:
         return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
     finished = _still_done(work, finished, builds)
     if dry_run:
         told = _expected(world, plan, work, options, finished)
         return RunReport(run, plan, (), time.monotonic() - began, dry=True, expected=told)
-    _ask([*questions(plan), *_replaced(work, options, finished)], confirm)
+    ask_all([*questions(plan), *_replaced(work, options, finished)], confirm)
     if not resume:
         store.models.begin(env, run, asdict(options))
     runner = _runner(project, world, work, run, options, finished, resume)
-    results = _carried_out(project, world, plan, work, runner, options, chosen)
+    results = _carried_out(world, plan, work, runner, options, chosen)
     return _closed(world, work, RunReport(run, plan, results, time.monotonic() - began))
 
 
@@ -180,17 +180,6 @@ def _ignored(work: RunOptions, given: RunOptions) -> list[str]:
     return [f"--{n.replace('_', '-')}" for n in told]
 
 
-def _refuse_blocked(plan: Plan) -> None:
-    if not plan.blocked:
-        return
-    names = ", ".join(str(t.table) for t in plan.blocked)
-    raise Blocked(
-        "E405",
-        f"the plan is blocked for {names}; nothing was touched",
-        hint="See the findings with `instar plan`.",
-    )
-
-
 def _replaced(work: Modelling, options: RunOptions, done: frozenset[str]) -> Iterator[Question]:
     """An incremental table may hold what its query gives no more: to build it as a whole asks, with counts."""
     for name in sorted(work.chosen - done):
@@ -232,15 +221,6 @@ def _asks(plan: TablePlan) -> bool:
     return any(step.rung is Rung.REFRESH for step in plan.steps)
 
 
-def _ask(asked: Sequence[Question], confirm: Confirm | None) -> None:
-    if asked and not (confirm is not None and confirm(asked)):
-        raise ConfirmationNeeded(
-            "E403",
-            f"{len(asked)} step(s) need a word before anything is touched",
-            hint="Answer the question, or pass --yes where nobody can be asked.",
-        )
-
-
 def _runner(
     project: Project,
     world: World,
@@ -269,7 +249,6 @@ def _runner(
 
 
 def _carried_out(
-    project: Project,
     world: World,
     plan: Plan,
     work: Modelling,

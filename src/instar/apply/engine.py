@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from instar.apply.failpoints import Failpoints
@@ -40,7 +40,7 @@ def apply_table(
     command: str = "instar apply",
 ) -> TableReport:
     """Bring one table to its plan's target. What the engine refuses is in the report, not raised."""
-    _refuse_blocked(table_plan)
+    refuse_blocked([table_plan])
     name = table_plan.table
     voice = Voice(progress, note, failpoint or Failpoints.from_environment())
     if not table_plan.steps:
@@ -84,8 +84,7 @@ def apply_plan(
     command: str = "instar apply",
 ) -> tuple[TableReport, ...]:
     """All tables in order. Nothing is touched if any has moved; after a failure no other is begun."""
-    for table in plan.tables:
-        _refuse_blocked(table)
+    refuse_blocked(plan.tables)
     # A table alone is looked at once, under its lock.
     if len(plan.pending) > 1:
         _all_unmoved(plan.pending, backend_for)
@@ -112,11 +111,12 @@ def apply_plan(
     return tuple(reports)
 
 
-def _refuse_blocked(table: TablePlan) -> None:
-    if table.blocked or table.status is Status.BLOCKED:
+def refuse_blocked(tables: Iterable[TablePlan]) -> None:
+    blocked = [t for t in tables if t.blocked or t.status is Status.BLOCKED]
+    if blocked:
         raise Blocked(
             "E405",
-            f"the plan is blocked for {table.table}; nothing was touched",
+            f"the plan is blocked for {', '.join(str(t.table) for t in blocked)}; nothing was touched",
             hint="See the findings with `instar plan`.",
         )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from instar.backends.keeping import Since
 from instar.core.plan import Cost, Plan, Rung, Step, TablePlan
 from instar.core.schema import TableName
+from instar.errors import ConfirmationNeeded
 
 
 class QuestionKind(Enum):
@@ -35,6 +36,18 @@ class Question:
 def questions(plan: Plan) -> list[Question]:
     """In the order of the plan; a rewrite is asked about once, with its checkpoints, and what it loses."""
     return [question for table in plan.pending for question in _asked(table)]
+
+
+def ask_all(
+    asked: Sequence[Question], confirm: Callable[[Sequence[Question]], bool] | None
+) -> None:
+    """Every question at once; a no ends it, and so does nobody who could be asked."""
+    if asked and not (confirm is not None and confirm(asked)):
+        raise ConfirmationNeeded(
+            "E403",
+            f"{len(asked)} step(s) need a word before anything is touched",
+            hint="Answer the question, or pass --yes where nobody can be asked.",
+        )
 
 
 def _asked(table: TablePlan) -> Iterator[Question]:

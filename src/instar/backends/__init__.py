@@ -1,1 +1,1 @@
-"""What is there: one module or package per engine, all behind `base.Backend`."""
+"""What is there: one package per engine, all behind `base.Backend`."""

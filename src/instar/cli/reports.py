@@ -53,6 +53,12 @@ def apply_lines(
     return [*lines, [(style, f"Apply: {', '.join(words)} in {took}.")]]
 
 
+def exit_code(reports: Sequence[TableReport]) -> int:
+    """That of the first failure that has one."""
+    errors = [r.error for r in reports if not r.ok]
+    return next((e.exit_code for e in errors if e is not None), 1) if errors else 0
+
+
 def _counts(tables: Sequence[TableReport]) -> dict[str, int]:
     names = [t.result.name for t in tables]
     words = {"done": "APPLIED", "unchanged": "NOTHING", "failed": "FAILED", "skipped": "SKIPPED"}

@@ -103,8 +103,8 @@ def _columns(
         yield DropColumn((*parent, column.name), column)
     for old, new in matched.pairs:
         yield from _column(old, new, (*parent, new.name), (*old_parent, old.name), walk)
-    spelled = {walk.fold(new.name): new.name for _, new in matched.pairs}
-    order = [spelled.get(walk.fold(c.name), c.name) for c in wanted]
+    added, paired = {c.name for c in matched.added}, (new.name for _, new in matched.pairs)
+    order = [c.name if c.name in added else next(paired) for c in wanted]
     for column in matched.added:
         place = order.index(column.name)
         after = None if place == len(order) - 1 else order[place - 1] if place else FIRST

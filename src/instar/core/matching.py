@@ -67,7 +67,7 @@ def match_columns(
 ) -> Matched:
     """Pairs keep the wanted order; a wanted name that differs only under the rule takes the live spelling."""
     partner: dict[str, Column] = {}
-    tell = _telling(live, fold)
+    tell = _telling(live, wanted, fold)
     free = {tell(c.name): c for c in live}
     by_identity = {c.identity: c for c in live if c.identity is not None}
     for column in wanted:
@@ -89,11 +89,12 @@ def match_columns(
     return _collect(live, wanted, partner, renames, fold)
 
 
-def _telling(live: tuple[Column, ...], fold: Fold) -> Fold:
-    """The rule, but for names that are live in two spellings: those are told apart, each by its own."""
-    seen = Counter(fold(c.name) for c in live)
-    if len(seen) == len(live):
+def _telling(live: tuple[Column, ...], wanted: tuple[Column, ...], fold: Fold) -> Fold:
+    """The rule, but for names that stand in two spellings on one side: each is told by its own."""
+    seen, wish = (Counter(fold(c.name) for c in side) for side in (live, wanted))
+    if len(seen) == len(live) and len(wish) == len(wanted):
         return fold
+    seen |= wish
     return lambda name: name if seen[fold(name)] > 1 else fold(name)
 
 

@@ -246,11 +246,11 @@ class SparkBuilder:
                         writer = writer.option("replaceWhere", where)
                     writer.saveAsTable(place)
             case "iceberg":
-                self._by_merge(order, rows, place, where)
+                self._by_merge(rows, place, where)
             case _:
                 self._parquet(order, rows, place, where)
 
-    def _by_merge(self, order: Order, rows: Any, place: str, where: str | None) -> None:
+    def _by_merge(self, rows: Any, place: str, where: str | None) -> None:
         """Iceberg deletes by file: one MERGE that matches nothing takes rows out and puts rows in."""
         from pyspark.sql import functions as f
 

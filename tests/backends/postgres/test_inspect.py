@@ -171,9 +171,7 @@ def test_the_rules_need_no_server() -> None:
 
 def test_a_server_that_crashes_loses_nothing() -> None:
     """The server is killed in the middle of a copy and started again: a new client goes on."""
-    server = PostgresServer()
-    server.start()
-    try:
+    with PostgresServer() as server:
         world = World(server.url())
         world.enter("s")
         world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
@@ -202,5 +200,3 @@ def test_a_server_that_crashes_loses_nothing() -> None:
         assert again.backend.outcome(plan.steps[0], plan.live, memo) is Outcome.DONE
         assert again.sql("SELECT count(*), sum(n) FROM t") == [(1001, 505500)]
         again.close()
-    finally:
-        server.stop()

@@ -58,7 +58,7 @@ def test_from_files_to_tables(project: Path, world: World) -> None:
     assert world.sql("SELECT count(*), sum(amount), min(status) FROM orders") == [
         (300, 45150, "new")
     ]
-    assert [n.name for n in world.backend.kept_tables(world.schema)] == ["orders__instar_old_1"]
+    assert world.backend.keeper().own(world.schema) == ["orders__instar_old_1"]
 
 
 def test_the_password_never_shows(project: Path) -> None:

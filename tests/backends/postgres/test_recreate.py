@@ -61,7 +61,7 @@ def test_a_type_changes_and_the_old_table_is_kept(world: World) -> None:
     assert world.sql("SELECT pg_typeof(n)::text FROM t LIMIT 1") == [("bigint",)]
     assert relations(world) == ["t", "t__instar_old_1"]
     assert [n.name for n in world.backend.list_tables(world.schema)] == ["t"]
-    assert [n.name for n in world.backend.kept_tables(world.schema)] == ["t__instar_old_1"]
+    assert world.backend.keeper().own(world.schema) == ["t__instar_old_1"]
 
 
 KEY_TYPES = {

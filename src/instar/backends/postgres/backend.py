@@ -11,7 +11,7 @@ from instar.backends.postgres.allowed import denied
 from instar.backends.postgres.fill import FILL, Fill, run_fill
 from instar.backends.postgres.inspect import HELPER, read_tables
 from instar.backends.postgres.keeper import PostgresKeeper
-from instar.backends.postgres.names import OLD, POS, beside
+from instar.backends.postgres.names import POS, beside
 from instar.backends.postgres.prove import prove
 from instar.backends.postgres.recipe import RECIPE, Recipe
 from instar.backends.postgres.recreate import Recreation, left_behind
@@ -43,10 +43,6 @@ class PostgresBackend(Backend):
 
     def list_tables(self, schema: str) -> Sequence[TableName]:
         return sorted(name for name in self._names(schema) if HELPER not in name.name)
-
-    def kept_tables(self, schema: str) -> Sequence[TableName]:
-        """The old tables that recreations have put aside and that nobody has dropped yet."""
-        return sorted(name for name in self._names(schema) if OLD in name.name)
 
     def unfinished(self, names: Sequence[TableName]) -> frozenset[TableName]:
         """A recreation's position is there from its first transaction to its last."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from instar.backends.parsing import BadExpression
 from instar.backends.postgres.facts import Facts, facts_of
 from instar.backends.postgres.spelling import Expression, spelled
 from instar.backends.relational import capability as relational
@@ -25,6 +24,7 @@ from instar.core.changes import (
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Table, Unique, Wanted
 from instar.core.types import Decimal, Integer, String, Timestamp, Type
+from instar.expressions import BadExpression
 
 Case = relational.Case[Facts]
 Row = relational.Row[Facts]

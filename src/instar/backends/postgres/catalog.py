@@ -116,15 +116,11 @@ LATERAL (SELECT d.*, pg_describe_object(d.classid, d.objid, d.objsubid) AS what 
 """What depends on a table, or on a view that reads it, and would go on with the old one: all that no other
 query knows. A view is dropped and made again, which what is bound to it does not allow."""
 
-OTHERS = f"""SELECT t.tgrelid, 'trigger', t.tgname::text FROM pg_trigger t
-WHERE t.tgrelid = ANY(%s::oid[]) AND NOT t.tgisinternal
-UNION ALL SELECT p.prrelid, 'publication', b.pubname::text FROM pg_publication_rel p
+OTHERS = f"""SELECT p.prrelid, 'publication', b.pubname::text FROM pg_publication_rel p
 JOIN pg_publication b ON b.oid = p.prpubid WHERE p.prrelid = ANY(%s::oid[])
 UNION ALL SELECT c.oid, 'publication', b.pubname::text FROM pg_class c
 JOIN pg_publication b ON b.puballtables OR EXISTS (SELECT 1 FROM pg_publication_namespace pn
   WHERE pn.pnpubid = b.oid AND pn.pnnspid = c.relnamespace) WHERE c.oid = ANY(%s::oid[])
-UNION ALL SELECT s.stxrelid, 'statistics', s.stxname::text FROM pg_statistic_ext s
-WHERE s.stxrelid = ANY(%s::oid[])
 UNION ALL SELECT polrelid, 'policy', polname::text FROM pg_policy WHERE polrelid = ANY(%s::oid[])
 UNION ALL SELECT DISTINCT d.refobjid, 'holds',
   json_build_array(a.attname, pg_describe_object(d.classid, d.objid, 0))::text

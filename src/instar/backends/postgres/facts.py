@@ -87,7 +87,6 @@ class Facts:
     """Those of them that tie it to something else: left behind by any other table of its name."""
     uncarried: tuple[str, ...] = ()
     """What a recreation leaves behind without harm to the rows: the plan names it."""
-    triggers: tuple[str, ...] = ()
     privileges: str = ""
     """Where the copy has them from its beginning, and not from the swap."""
     types: Mapping[str, str] = field(default_factory=dict)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from instar.backends.parsing import BadExpression, closing
 from instar.backends.postgres.spelling import spelled
-from instar.backends.sql import quote_double
+from instar.backends.sql import closing, quote_double
+from instar.expressions import BadExpression
 
 _NAME = r'(?:"(?:[^"]|"")*"|[^\s".(,]+)'
 _INDEX = re.compile(

@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 from instar.backends.base import NotATable
-from instar.backends.parsing import BadExpression
 from instar.backends.postgres import catalog
 from instar.backends.postgres.facts import EXTRA, Facts, ForeignKey, Index, Key, Sequence_, View
 from instar.backends.postgres.spelling import plain_default, spelled, unwrapped
 from instar.backends.postgres.types import parse_type, type_sql
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
 from instar.core.types import Column
+from instar.expressions import BadExpression
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Row = tuple[Any, ...]
@@ -125,14 +125,14 @@ def _column(row: Row, facts: Facts, names: tuple[str, ...]) -> Column:
         name,
         parse_type(type_text),
         nullable=nullable,
-        default=None if generated else _default(default, name, facts, names),
+        default=None if generated else _default(default, name, facts),
         comment=comment,
         identity=number,
         generated=_expression(default, names) if generated else None,
     )
 
 
-def _default(text: str | None, name: str, facts: Facts, names: tuple[str, ...]) -> str | None:
+def _default(text: str | None, name: str, facts: Facts) -> str | None:
     """The lasting default. A column's own sequence is no default that anybody declares."""
     if text is None or facts.numbered_by(name):
         return None
@@ -188,7 +188,6 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         blockers=(*tied, *_odd_constraints(oid, own), *_whole_rows(raw)),
         tied=tied,
         uncarried=tuple(_uncarried(raw)),
-        triggers=tuple(n for n in raw.others["trigger"] if HELPER not in n),
         privileges=head[5] or "",
         types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},
         collations={str(r[2]): str(r[8]) for r in raw.columns if r[8]},

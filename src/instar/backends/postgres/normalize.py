@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
-from instar.backends.parsing import BadExpression
 from instar.backends.postgres.facts import facts_of
 from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.names import LIMIT, too_long
@@ -25,6 +24,7 @@ from instar.backends.relational.normalize import Normalizer
 from instar.core.findings import Finding, Severity
 from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import Array, Column, Decimal, Path, Type, bare, children, path_text
+from instar.expressions import BadExpression
 
 
 def normalize(

@@ -14,10 +14,9 @@ from functools import lru_cache
 import sqlglot
 from sqlglot import exp
 
-from instar.backends.parsing import BadExpression, closing, one_expression
-from instar.backends.sql import quote_double
+from instar.backends.sql import closing, quote_double
+from instar.expressions import BadExpression, one_expression
 
-_PREFIX = len("SELECT ")
 VOLATILE = frozenset(
     {
         "random",
@@ -120,7 +119,7 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
         if name is None or "start" not in part.meta:
             continue
         columns.add(name)
-        place = part.meta["start"] - _PREFIX, part.meta["end"] + 1 - _PREFIX
+        place = part.meta["start"], part.meta["end"] + 1
         marks.append((*place, quote_double(new.get(name, name))))
     text = sql
     for start, end, word in sorted(marks, reverse=True):
@@ -136,7 +135,7 @@ def _spelled(sql: str, names: tuple[str, ...], renames: tuple[tuple[str, str], .
     )
 
 
-def _unsaid(tree: exp.Expression, known: Mapping[str, str]) -> Iterator[str]:
+def _unsaid(tree: exp.Expr, known: Mapping[str, str]) -> Iterator[str]:
     """What moves without looking like a function that does."""
     for column in tree.find_all(exp.Column):
         name = column.name.casefold()
@@ -151,7 +150,7 @@ def _unsaid(tree: exp.Expression, known: Mapping[str, str]) -> Iterator[str]:
             yield "age up to today"
 
 
-def _tree(sql: str) -> exp.Expression:
+def _tree(sql: str) -> exp.Expr:
     found = one_expression(sql, "postgres")
     if sql.rstrip().endswith(";"):
         raise BadExpression("it is more than one expression")

@@ -49,13 +49,13 @@ from instar.core.types import (
 )
 
 _NEEDS_MAPPING = set(" ,;{}()\n\t=")
-_MAPPING_NOTE = (
+MAPPING_NOTE = (
     "column mapping is switched on (reader 2, writer 7): older readers can no longer read the table"
 )
-_WIDENING_NOTE = (
+WIDENING_NOTE = (
     "type widening is switched on (reader 3, writer 7): older readers can no longer read the table"
 )
-_DEFAULTS_NOTE = "column defaults are switched on: the table feature can never be removed"
+DEFAULTS_NOTE = "column defaults are switched on: the table feature can never be removed"
 _CLUSTERING_NOTE = "clustering is switched on: the table feature can never be removed"
 _TRACKING_NOTE = "the change data feed is switched on: the table feature can never be removed"
 _FEED_NOTE = "readers of the change feed must start again after it: no range may span it"
@@ -138,7 +138,7 @@ class Judge:
         value = hint.using or hint.default or column.default
         notes = self._type_notes([column.type])
         if column.default is not None:
-            notes += self._needs("allowColumnDefaults", _DEFAULTS_NOTE)
+            notes += self._needs("allowColumnDefaults", DEFAULTS_NOTE)
         if _NEEDS_MAPPING & set(column.name):
             notes += self._mapping()
         if column.generated is not None:
@@ -197,7 +197,7 @@ class Judge:
                     return Capability(Rung.NEVER, why)
                 return Capability(Rung.STEPS, "every row is checked for NULL")
             case DefaultChange(_, new_default):
-                note = self._needs("allowColumnDefaults", _DEFAULTS_NOTE)
+                note = self._needs("allowColumnDefaults", DEFAULTS_NOTE)
                 return Capability(Rung.METADATA, irreversible=note if new_default else ())
             case CommentChange():
                 return Capability(Rung.METADATA)
@@ -221,7 +221,7 @@ class Judge:
                 Rung.REWRITE, f"Spark says OK to a nested {words} and keeps the limit"
             )
         if widens(old, new):
-            upgrade = () if self._says(WIDENING, "true") else (_WIDENING_NOTE,)
+            upgrade = () if self._says(WIDENING, "true") else (WIDENING_NOTE,)
             return Capability(Rung.METADATA, "", notes + self._feed(), upgrade)
         if old == Float(32) and new == Float(64):
             why = f"after a {words} by metadata, queries skip rows of old files"
@@ -253,7 +253,7 @@ class Judge:
         return () if feature in known else (note,)
 
     def _mapping(self) -> tuple[str, ...]:
-        return () if self._says(MAPPING, "name", "id") else (_MAPPING_NOTE,)
+        return () if self._says(MAPPING, "name", "id") else (MAPPING_NOTE,)
 
     def _feed(self) -> tuple[str, ...]:
         return (_FEED_NOTE,) if self.live.change_tracking else ()

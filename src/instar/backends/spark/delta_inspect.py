@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from instar.backends.parsing import BadExpression
 from instar.backends.spark.catalog import Entry
 from instar.backends.spark.delta_log import LogState
 from instar.backends.spark.expressions import (
@@ -22,6 +21,7 @@ from instar.backends.spark.expressions import (
 from instar.backends.spark.types import columns_from_json
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
 from instar.core.types import Column, Path, children, path_text, walk, with_children
+from instar.expressions import BadExpression
 
 CHECKS = "delta.constraints."
 NOT_NULL = "instar_not_null"

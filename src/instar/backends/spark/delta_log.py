@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from instar.backends.spark.statements import escaped
 from instar.errors import EngineError
 from instar.spark import SparkHandle, SparkSqlError
 
@@ -91,7 +92,7 @@ def _read(
 
 def _rows(handle: SparkHandle, locations: Sequence[str], files: str) -> Iterable[tuple[str, str]]:
     """(file, action as JSON) of all the logs; one missing folder does not hide the others."""
-    paths = [f"{_escaped(place)}/_delta_log/{files}" for place in locations]
+    paths = [f"{escaped(place.rstrip('/'))}/_delta_log/{files}" for place in locations]
     try:
         with handle.errors():
             frame = _frame(handle, paths, parquet=files.endswith("parquet"))
@@ -124,7 +125,3 @@ def _frame(handle: SparkHandle, paths: list[str], *, parquet: bool) -> DataFrame
 
 def _plain(place: str) -> str:
     return re.sub(r"^([\w+.-]+):/+", r"\1:/", place.rstrip("/"))
-
-
-def _escaped(place: str) -> str:
-    return re.sub(r"([\\*?\[\]{}])", r"\\\1", place.rstrip("/"))

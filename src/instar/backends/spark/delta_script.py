@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from instar.backends.spark import delta_sql as sql
-from instar.backends.spark.delta_capability import Judge
+from instar.backends.spark.delta_capability import DEFAULTS_NOTE, MAPPING_NOTE, WIDENING_NOTE, Judge
 from instar.backends.spark.delta_inspect import (
     CHECKS,
     MAPPING,
@@ -137,14 +137,14 @@ class Script:
         )
 
     def _upgrades(self) -> dict[str, str]:
-        notes = " ".join(self._lasting())
+        notes = self._lasting()
         known = self.live.extras.get("features", "").split(",")
         found: dict[str, str] = {}
-        if "column mapping is switched on" in notes:
+        if MAPPING_NOTE in notes:
             found[MAPPING] = "name"
-        if "type widening is switched on" in notes:
+        if WIDENING_NOTE in notes:
             found[WIDENING] = "true"
-        if "column defaults are switched on" in notes:
+        if DEFAULTS_NOTE in notes:
             found[sql.DEFAULTS] = "supported"
         for feature in sql.type_features(c.type for c in self.target.columns):
             if feature not in known:

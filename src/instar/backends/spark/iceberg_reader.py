@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from instar.backends.spark.statements import full_name
+from instar.backends.spark.statements import escaped, full_name
 from instar.backends.sql import quote_backtick
 from instar.core.schema import TableName
 from instar.spark import SparkHandle
@@ -48,7 +48,7 @@ class MetadataReader:
         files = self._newest(names)
         with self.handle.errors():
             reader = self.handle.session.read.format("binaryFile")
-            rows = reader.load([_escaped(f) for f in files.values()]).select("path", "content")
+            rows = reader.load([escaped(f) for f in files.values()]).select("path", "content")
             content = {_plain(row["path"]): bytes(row["content"]) for row in rows.collect()}
         return {name: _document(content[_plain(file)]) for name, file in files.items()}
 
@@ -97,11 +97,6 @@ def _document(content: bytes) -> Metadata:
     text = gzip.decompress(content) if content.startswith(_GZIP) else content
     document: Metadata = json.loads(text)
     return document
-
-
-def _escaped(path: str) -> str:
-    """A path is read as a pattern: these characters must stand for themselves."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
 def _plain(path: str) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from instar.backends.spark.statements import escaped
 from instar.backends.spark.types import columns_from_json
 from instar.core.types import Column
 from instar.spark import SparkHandle
@@ -73,11 +74,6 @@ def digest(files: Iterable[File]) -> str:
     """Names and sizes in one short text."""
     text = "\n".join(f"{f.path}\t{f.size}" for f in files)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def escaped(path: str) -> str:
-    """A path is read as a pattern: these characters must stand for themselves."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
 def _relative(path: str, location: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from instar.backends.sql import literal_spark, qualified, quote_backtick
@@ -15,6 +16,11 @@ def full_name(catalog: str, name: TableName) -> str:
 
 def path_sql(path: Path) -> str:
     return ".".join(map(quote_backtick, path))
+
+
+def escaped(path: str) -> str:
+    """A path is read as a pattern: these characters must stand for themselves."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
 def properties_sql(properties: Mapping[str, str]) -> str:

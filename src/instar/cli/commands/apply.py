@@ -16,7 +16,13 @@ from instar.cli.lines import render
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
 from instar.cli.progress import Watcher
-from instar.cli.reports import apply_document, apply_lines, report_lines
+from instar.cli.reports import (
+    apply_document,
+    apply_lines,
+    exit_code,
+    report_document,
+    report_lines,
+)
 from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.cli.seal import Seal, read_seal
 from instar.cli.text import plan_text
@@ -95,7 +101,7 @@ def apply(
         report = work.apply(found, ask, write_manifests=write_manifests)
     tables = (*resumed, *mended, *report.tables)
     _tell(screen, format, found, report, tables, time.monotonic() - began)
-    raise typer.Exit(_exit_code(tables))
+    raise typer.Exit(exit_code(tables))
 
 
 def _tell(
@@ -174,12 +180,7 @@ def _stop_at_failures(screen: Screen, reports: Sequence[TableReport]) -> None:
     failed = [r for r in reports if not r.ok]
     if failed:
         screen.problem(render(report_lines(failed), screen.err))
-        raise typer.Exit(_exit_code(reports))
-
-
-def _exit_code(reports: Sequence[TableReport]) -> int:
-    errors = [r.error for r in reports if not r.ok]
-    return next((e.exit_code for e in errors if e is not None), 1) if errors else 0
+        raise typer.Exit(exit_code(reports))
 
 
 def recover(
@@ -207,18 +208,12 @@ def recover(
             raise typer.Exit(4)
         reports = tuple(work.recover(env, forget=forget))
     if format is DataFormat.JSON:
-        screen.json([_row(r) for r in reports])
+        screen.json([report_document(r) for r in reports])
     elif reports:
         screen.document(render(report_lines(reports), screen.out))
     elif not forget:
         screen.document("Nothing was left unfinished.")
-    raise typer.Exit(_exit_code(reports))
-
-
-def _row(report: TableReport) -> dict[str, object]:
-    from instar.cli.reports import report_document
-
-    return report_document(report)
+    raise typer.Exit(exit_code(reports))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,11 @@ from instar.cli.lines import Line, pad, render, width
 from instar.cli.numbers import cost_text, plural, seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
-from instar.cli.reports import report_document, report_lines
+from instar.cli.reports import exit_code, report_document, report_lines
 from instar.cli.screen import Color, LogFormat, Screen, use
 
 if TYPE_CHECKING:
     from instar.app.lifecycle import Cleaned, OldCopy, Reverted
-    from instar.apply import TableReport
 
 _DAY = 86_400
 
@@ -59,7 +58,7 @@ def cleanup(
     elif done is not None:
         lines = report_lines([r for r in reports if not r.ok])
         screen.document(render([*lines, [("bold", _said(done))]], screen.out))
-    raise typer.Exit(_exit_code(reports))
+    raise typer.Exit(exit_code(reports))
 
 
 def revert(
@@ -89,7 +88,7 @@ def revert(
         screen.json(_revert_document(done))
     else:
         screen.document(render([*report_lines([done.report]), *_reverted(done)], screen.out))
-    raise typer.Exit(_exit_code((done.report,)))
+    raise typer.Exit(exit_code((done.report,)))
 
 
 def copy_lines(found: Sequence[OldCopy], now: float | None = None) -> list[Line]:
@@ -172,8 +171,3 @@ def _revert_document(done: Reverted) -> dict[str, Any]:
         },
         "table": report_document(done.report),
     }
-
-
-def _exit_code(reports: Sequence[TableReport]) -> int:
-    errors = [r.error for r in reports if not r.ok]
-    return next((e.exit_code for e in errors if e is not None), 1) if errors else 0
