@@ -237,6 +237,22 @@ def test_drift_names_live_tables_that_no_file_declares(shop: Shop) -> None:
     )
     assert json.loads(shop.run("drift", "--format", "json").out)["undeclared"] == ["main.stray"]
     assert "info:" not in shop.run("drift", "orders").out
+    shop.sql("ALTER TABLE main.orders ADD COLUMN by_hand INT")
+    comment = shop.run("drift", "--format", "markdown").out
+    assert comment.startswith("## Instar drift for `dev`")
+    assert "**Drift: 1 table apart, 0 as declared.**" in comment
+    assert "main.stray" in comment
+    assert "\n-     by_hand" in comment
+    assert "nothing to do" not in comment
+
+
+def test_import_takes_tables_of_another_schema_that_is_named(shop: Shop) -> None:
+    shop.sql("CREATE SCHEMA sales; CREATE TABLE sales.day (a INT)")
+    assert "sales" not in shop.run("import", "--dry-run").out
+    assert shop.run("import", "sales.*").code == 0
+    assert "table: sales.day" in (shop.root / "tables" / "day.yml").read_text()
+    assert "nothing to do, 2 unchanged" in shop.run("plan").out
+    assert shop.run("import", "sale.*").code == 2
 
 
 def test_init_says_nothing_when_it_is_to_be_quiet(
@@ -354,3 +370,42 @@ def test_an_unknown_environment_and_table_get_a_hint(shop: Shop) -> None:
     assert "error[E110]" in shop.run("plan", "--env", "dve").err
     assert shop.run("plan", "nothing").code != 0
     assert "error[E410]" in shop.run("apply", "nothing.plan").err
+
+
+TRACKED = """table: orders
+change_tracking: true
+columns:
+  - {name: note, type: &text STRING}
+  - {name: amount, type: *text}
+  - {name: id, type: BIGINT, nullable: false}
+  - {name: old, type: INT}
+"""
+
+
+def test_a_tracked_table_keeps_its_order_and_gets_its_manifest_corrected(shop: Shop) -> None:
+    shop.declare(TRACKED.replace("&text ", "").replace("*text", "STRING"))
+    printed = shop.run("apply")
+    assert (printed.code, "🤑 save credits — reorder your yml." in printed.out) == (0, True)
+    block = "  - {name: id, type: BIGINT, nullable: false}\n  - {name: amount, type: STRING}\n"
+    assert block in printed.out
+    assert "wrote" in shop.run("apply", "--write-manifests").out
+    assert block in (shop.root / "tables" / "orders.yml").read_text()
+    assert "live order is kept" not in shop.run("plan").out
+    assert [row[0] for row in shop.sql("DESCRIBE main.orders")] == ["id", "amount", "old", "note"]
+
+
+def test_a_block_that_cannot_be_written_is_printed(shop: Shop) -> None:
+    shop.declare(TRACKED)
+    done = shop.run("apply", "--write-manifests")
+    assert done.code == 0
+    assert "tables/orders.yml cannot be rewritten" in done.err
+    assert "columns:\n  - {name: id, type: BIGINT, nullable: false}" in done.out
+    assert (shop.root / "tables" / "orders.yml").read_text() == TRACKED
+
+
+def test_the_commands_that_a_report_names_can_be_typed(shop: Shop) -> None:
+    assert "answers; 1 table in schema" in shop.run("doctor").out
+    shop.sql('CREATE TABLE main."my t" (a INT, b INT)')
+    shop.declare("table: '`my t`'\ncolumns: [{name: b, type: INT}, {name: a, type: INT}]\n", "my")
+    told = shop.run("apply", "my t", "--column-conflict", "reorder", "--yes").out
+    assert "`instar revert 'my t'` puts it back, `instar cleanup 'my t'` drops it" in told

@@ -188,6 +188,7 @@ def test_the_block_to_print_with_the_words_of_the_manifest(root: Path) -> None:
     [
         "table: t\nx: &c\n  - {name: A, type: INT}\n  - {name: B, type: INT}\ncolumns: *c\n",
         "table: t\nx: &a {name: A, type: INT}\ncolumns:\n  - {name: B, type: INT}\n  - *a\n",
+        "table: t\rcolumns:\r  - {name: B, type: INT}\r  - {name: A, type: INT}\r",
         "table: t\ncolumns: 1\n",
         "table: t\n",
         "- a\n",
@@ -196,11 +197,11 @@ def test_the_block_to_print_with_the_words_of_the_manifest(root: Path) -> None:
 )
 def test_what_cannot_be_rewritten_safely_is_left_alone(root: Path, text: str) -> None:
     path = root / "tables" / "t.yml"
-    path.write_text(text)
+    path.write_bytes(text.encode())
     with pytest.raises(ProjectError) as caught:
         write_columns(path, live("A", "B"), root=root)
     assert caught.value.code == "E140"
-    assert path.read_text() == text
+    assert path.read_bytes() == text.encode()
 
 
 @pytest.mark.parametrize("linked", [False, True])

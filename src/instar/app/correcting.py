@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from pathlib import Path
 
 from instar.core.plan import Plan
-from instar.core.schema import TableName
+from instar.core.schema import Table, TableName
+from instar.errors import ProjectError
 from instar.sources.rewrite import columns_block, write_columns
 
 Blocks = tuple[tuple[TableName, str], ...]
 
 
 def corrected(
-    plan: Plan, done: Container[TableName], root: Path, *, write: bool
+    plan: Plan,
+    done: Container[TableName],
+    root: Path,
+    note: Callable[[str], None],
+    *,
+    write: bool,
 ) -> tuple[Blocks, tuple[Path, ...]]:
     """The blocks that are left to a person, and the manifests that were written."""
     blocks: list[tuple[TableName, str]] = []
@@ -23,8 +29,19 @@ def corrected(
             continue
         path = root / table.origin if table.origin else None
         if write and path is not None:
-            write_columns(path, table.target, root=root)
-            written.append(path)
-        else:
-            blocks.append((table.table, columns_block(table.target, path)))
+            try:
+                write_columns(path, table.target, root=root)
+                written.append(path)
+                continue
+            except ProjectError as error:
+                note(f"{error.message}; its corrected block is printed instead")
+        blocks.append((table.table, _block(table.target, path)))
     return tuple(blocks), tuple(written)
+
+
+def _block(target: Table, path: Path | None) -> str:
+    """The manifest's own entries, or plain ones where its layout keeps them together."""
+    try:
+        return columns_block(target, path)
+    except ProjectError:
+        return columns_block(target)

@@ -33,7 +33,11 @@ def imported(
     folder: Path,
 ) -> Imported:
     """`declared` are the tables that the project knows, with their formats."""
-    live, others = _live(engine, schema)
+    live: dict[TableName, Formats] = {}
+    others: dict[TableName, str] = {}
+    for each in _schemas(schema, patterns):
+        there, beside = _live(engine, each)
+        live, others = live | there, others | beside
     check_names(patterns, (*live, *others), "live table")
     known = {_folded(name): format_ for name, format_ in declared.items()}
 
@@ -55,6 +59,13 @@ def imported(
         if format_ is None:
             made[_path(folder, name, made)] = manifest_text(live[name][kept])
     return Imported(tuple(made.items()), tuple(left))
+
+
+def _schemas(schema: str, patterns: Sequence[str]) -> tuple[str, ...]:
+    """The environment's own schema, and those that a pattern names in full: `sales.*`."""
+    named_ones = (p.rpartition(".")[0] for p in patterns)
+    full = (s for s in named_ones if s and not set(s) & set("*?["))
+    return tuple(dict.fromkeys((schema, *full)))
 
 
 def _live(engine: Engine, schema: str) -> tuple[dict[TableName, Formats], dict[TableName, str]]:

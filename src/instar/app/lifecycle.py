@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -352,7 +353,7 @@ def _counted(backend: Backend, kept: Kept) -> Counted | None:
 
 
 def _counts(kept: Kept, counted: Counted) -> str:
-    name = kept.table.name
+    name = shlex.quote(kept.table.name)
     then = "" if kept.in_history else f", `instar cleanup {name}` drops it for good"
     if kept.command == REVERT:
         return (

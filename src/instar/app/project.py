@@ -313,7 +313,8 @@ class Project:
                 lambda kept: kept.kept_name not in before,
             )
         done = frozenset(r.table for r in reports if r.ok)
-        return ApplyReport(reports, *corrected(plan, done, self.config.root, write=write_manifests))
+        left = corrected(plan, done, self.config.root, self.listener.note, write=write_manifests)
+        return ApplyReport(reports, *left)
 
     def check_sealed(self, plan: Plan, sealed: str) -> None:
         """A sealed plan may be applied only when the plan of today is the same."""

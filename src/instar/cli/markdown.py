@@ -10,11 +10,19 @@ from instar.cli.lines import clean, render, shorten
 from instar.cli.mermaid import MOST_EDGES, flowchart
 from instar.cli.numbers import cost_text, plural
 from instar.cli.screen import PLAIN
-from instar.cli.text import outcome, summary_line
+from instar.cli.text import (
+    drift_summary,
+    drift_words,
+    drifted_lines,
+    outcome,
+    summary_line,
+    undeclared_text,
+)
 from instar.cli.tree import change_lines
 from instar.core.document import fingerprint, verb
 from instar.core.findings import Finding, Severity
 from instar.core.plan import Plan, Status, Step, TablePlan
+from instar.core.schema import TableName
 
 _ICONS = {Severity.ERROR: "🛑", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
 _SHOWN = 5
@@ -24,18 +32,46 @@ _LIMIT = 60_000
 
 def plan_markdown(plan: Plan, project: str = "") -> str:
     shown = [t for t in plan.tables if t.status is not Status.NO_CHANGE or t.findings or t.changes]
-    title = f"## Instar plan for `{_code(plan.env)}`" + (f" · {escape(project)}" if project else "")
-    parts = [title, "", f"**{escape(summary_line(plan))}**", ""]
+    parts = _head("plan", plan, project, summary_line(plan))
     if shown:
         parts += [*_overview(shown), ""]
-    for table in shown:
-        block = "\n".join(_table(table))
-        if sum(map(len, parts)) + len(block) > _LIMIT:
-            parts.append("_The rest is too long for a comment: run `instar plan` to read it._\n")
-            break
-        parts.append(block)
+    parts += _fitting([_table(table) for table in shown], sum(map(len, parts)), "plan")
     parts.append(f"<sub>fingerprint `{fingerprint(plan)}`</sub>")
     return "\n".join(parts)
+
+
+def drift_markdown(plan: Plan, project: str = "", undeclared: Sequence[TableName] = ()) -> str:
+    """Where live tables have left their manifests; what a plan would do about it is not its subject."""
+    parts = _head("drift", plan, project, drift_summary(plan))
+    if undeclared:
+        parts += [f"ℹ️ {escape(undeclared_text(plan, undeclared))}", ""]
+    apart = [t for t in plan.tables if t.changes or t in plan.unfinished]
+    parts += _fitting([_drifted(table) for table in apart], sum(map(len, parts)), "drift")
+    return "\n".join(parts)
+
+
+def _head(what: str, plan: Plan, project: str, summary: str) -> list[str]:
+    title = f"## Instar {what} for `{_code(plan.env)}`"
+    title += f" · {escape(project)}" if project else ""
+    return [title, "", f"**{escape(summary)}**", ""]
+
+
+def _fitting(blocks: Sequence[Sequence[str]], before: int, command: str) -> list[str]:
+    """As many blocks as a comment takes."""
+    taken: list[str] = []
+    for lines in blocks:
+        block = "\n".join(lines)
+        if before + sum(map(len, taken)) + len(block) > _LIMIT:
+            rest = f"_The rest is too long for a comment: run `instar {command}` to read it._\n"
+            return [*taken, rest]
+        taken.append(block)
+    return taken
+
+
+def _drifted(table: TablePlan) -> list[str]:
+    lines = [f"### `{_code(str(table.table))}` {escape(drift_words(table))}", ""]
+    changes = drifted_lines(table)
+    return [*lines, *_fence(render(changes, PLAIN), "diff")] if changes else lines
 
 
 def _overview(tables: Sequence[TablePlan]) -> list[str]:

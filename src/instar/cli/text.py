@@ -216,26 +216,43 @@ def drift_text(plan: Plan, paint: Paint, undeclared: Sequence[TableName] = ()) -
     apart = [t for t in plan.tables if t.changes]
     lines: list[Line] = []
     for table in apart:
-        marker, said = ("~", "differs from") if table.live else ("+", "is missing, declared in")
-        origin = table.origin or "its manifest"
-        lines.append(
-            [("bold yellow", f"{marker} "), ("bold", str(table.table)), ("", f"  {said} {origin}")]
-        )
-        seen = [replace(c, accepted=True, reason="") for c in table.changes]
-        lines += [*change_lines(seen, table.live, table.target), []]
+        marker = "~" if table.live else "+"
+        said = f"  {drift_words(table)}"
+        lines.append([("bold yellow", f"{marker} "), ("bold", str(table.table)), ("", said)])
+        lines += [*drifted_lines(table), []]
     for table in plan.unfinished:
-        said = "  has an unfinished run; nobody can tell before `instar recover`"
+        said = f"  {drift_words(table)}"
         lines.append([("bold yellow", "! "), ("bold", str(table.table)), ("", said)])
-    apart += plan.unfinished
-    same = len(plan.tables) - len(apart)
-    end = f"Drift: {plural(len(apart), 'table')} apart, {same:,} as declared."
-    lines.append([("bold", end if apart else f"No drift: {plural(same, 'table')} as declared.")])
+    lines.append([("bold", drift_summary(plan))])
     if undeclared:
-        names = ", ".join(map(str, undeclared[:_NAMED]))
-        more = f" and {len(undeclared) - _NAMED:,} more" if len(undeclared) > _NAMED else ""
-        told = f"{plural(len(undeclared), 'live table')} that no file declares: {names}{more}"
-        env = shlex.quote(plan.env)
-        lines.append([("cyan", "info: "), ("", f"{told} (`instar import --env {env}`)")])
-    if apart:
+        lines.append([("cyan", "info: "), ("", undeclared_text(plan, undeclared))])
+    if apart or plan.unfinished:
         lines.append([("dim", f"Next: instar plan --env {shlex.quote(plan.env)}")])
     return render(lines, paint)
+
+
+def drift_words(table: TablePlan) -> str:
+    if not table.changes:
+        return "has an unfinished run; nobody can tell before `instar recover`"
+    said = "differs from" if table.live else "is missing, declared in"
+    return f"{said} {table.origin or 'its manifest'}"
+
+
+def drifted_lines(table: TablePlan) -> list[Line]:
+    seen = [replace(c, accepted=True, reason="") for c in table.changes]
+    return change_lines(seen, table.live, table.target)
+
+
+def drift_summary(plan: Plan) -> str:
+    apart = [*plan.unfinished, *(t for t in plan.tables if t.changes)]
+    same = len(plan.tables) - len(apart)
+    if not apart:
+        return f"No drift: {plural(same, 'table')} as declared."
+    return f"Drift: {plural(len(apart), 'table')} apart, {same:,} as declared."
+
+
+def undeclared_text(plan: Plan, undeclared: Sequence[TableName]) -> str:
+    names = ", ".join(map(str, undeclared[:_NAMED]))
+    more = f" and {len(undeclared) - _NAMED:,} more" if len(undeclared) > _NAMED else ""
+    told = f"{plural(len(undeclared), 'live table')} that no file declares: {names}{more}"
+    return f"{told} (`instar import --env {shlex.quote(plan.env)}`)"

@@ -35,7 +35,10 @@ def write_columns(path: Path, table: Table, *, root: Path) -> bool:
     if text == file.text:
         return False
     _refuse_damage(file, text, table)
-    _write(path, text.encode("utf-8"), path.read_bytes().startswith(b"\xef\xbb\xbf"))
+    try:
+        _write(path, text.encode("utf-8"), path.read_bytes().startswith(b"\xef\xbb\xbf"))
+    except OSError as error:
+        raise _cannot(file, error.strerror or str(error)) from None
     return True
 
 
@@ -119,6 +122,8 @@ def _layout(file: SourceFile) -> _Layout:
     items = columns.value
     if columns.start_mark.index < key.end_mark.index or len({id(i) for i in items}) < len(items):
         raise _cannot(file, "its columns are shared by a YAML alias")
+    if "\r" in file.text.replace("\r\n", ""):
+        raise _cannot(file, "a lone carriage return ends its lines")
     newline = "\r\n" if "\r\n" in file.text else "\n"
     begin = _line_start(file.text, key.start_mark.index)
     if columns.flow_style:

@@ -133,6 +133,30 @@ def test_drop_of_a_column_before_an_indexed_one_is_a_rewrite(world: World) -> No
     assert world.sql("SELECT * FROM t WHERE b = 3") == [(1, 3)]
 
 
+@pytest.mark.parametrize("key", ["PRIMARY KEY", "UNIQUE"])
+def test_drop_of_a_column_before_a_key_is_a_rewrite(world: World, key: str) -> None:
+    filled(world, f"a INT, id INT {key}", "(1, 2)")
+    primary = key == "PRIMARY KEY"
+    rest = {"primary_key": ("id",)} if primary else {"constraints": (Unique("u", ("id",)),)}
+    plan = world.apply(want(Column("id", INT, nullable=not primary), **rest))
+    assert rung(plan) is Rung.REWRITE
+    assert rows(world) == [(2,)]
+
+
+def test_drop_of_a_column_before_a_foreign_key_is_refused_in_the_plan(world: World) -> None:
+    world.sql("CREATE TABLE parent (id INT PRIMARY KEY)")
+    filled(world, "a INT, id INT REFERENCES parent (id)")
+    assert world.plan(want(ID)).status is Status.BLOCKED
+
+
+def test_a_computed_column_may_become_the_key(world: World) -> None:
+    filled(world, "a VARCHAR", "('1')", "('2')")
+    key = Column("id", INT, nullable=False)
+    hints = {("id",): Hint(using="CAST(a AS INT)")}
+    world.apply(want(Column("a", TEXT), key, hints=hints, primary_key=("id",)))
+    assert rows(world) == [("1", 1), ("2", 2)]
+
+
 def test_an_index_that_was_only_read_from_disk_is_in_nobodys_way(tmp_path: Path) -> None:
     """DuckDB ends the process at COMMIT when such an index is dropped beside a rename."""
     with duckdb.connect(tmp_path / "d.duckdb") as made:

@@ -6,9 +6,9 @@ import pytest
 
 from backends.duckdb.world import ID, World, filled, rows, want
 from backends.world import BIG, INT, REORDER, TEXT, rung
-from instar.core.plan import Rung
+from instar.core.plan import Rung, Status
 from instar.core.schema import Hint
-from instar.core.types import Column, Float, array, map_of, struct
+from instar.core.types import Column, Float, Opaque, array, map_of, struct
 from instar.errors import EngineError
 
 NESTED = (
@@ -60,6 +60,14 @@ def test_nested_add_rename_drop_and_widen_at_every_depth(world: World) -> None:
         (2, None, None, None),
         (3, {"x": None, "z": None, "n": 9}, [], {}),
     ]
+
+
+def test_a_struct_with_a_list_of_fixed_size_is_left_alone(world: World) -> None:
+    """DuckDB has no CASE over such a list, and none of its structs is rebuilt without one."""
+    filled(world, "id INT, s STRUCT(v INT[3])", "(1, {'v': [1, 2, 3]})", "(2, NULL)")
+    sized = Column("v", Opaque("INTEGER[3]"))
+    plan = world.plan(want(ID, Column("s", struct(sized, Column("b", INT)))))
+    assert (plan.status, plan.findings[0].code) == (Status.BLOCKED, "F601")
 
 
 def test_nested_drop(world: World) -> None:

@@ -18,7 +18,7 @@ from instar.core.changes import AddColumn, Change, ChangePrimaryKey, DropConstra
 from instar.core.matching import folded, in_collection
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Check, Table, Unique, Wanted
-from instar.core.types import Binary, String, bare, walk
+from instar.core.types import Binary, Opaque, String, bare, walk
 from instar.expressions import BadExpression
 
 Case = relational.Case[Facts]
@@ -49,9 +49,13 @@ def _in_foreign_key(case: Case) -> bool:
     return any(case.root in columns for columns in case.facts.foreign_keys)
 
 
+def _keys(case: Case) -> tuple[tuple[str, ...], ...]:
+    unique = (c.columns for c in case.live.constraints if isinstance(c, Unique))
+    return (case.live.primary_key, *unique)
+
+
 def _in_key(case: Case) -> bool:
-    unique = [c.columns for c in case.live.constraints if isinstance(c, Unique)]
-    return any(case.root in columns for columns in (case.live.primary_key, *unique))
+    return any(case.root in columns for columns in _keys(case))
 
 
 def _checks_on(case: Case) -> list[frozenset[str]]:
@@ -89,8 +93,9 @@ def _in_index(case: Case) -> bool:
 
 def _before_index(case: Case) -> bool:
     """A column that DuckDB would have to renumber for an index, even one that is dropped first."""
-    later = case.names[case.names.index(case.root) + 1 :]
-    return any(set(later) & set(index.columns) for index in case.facts.indexes)
+    later = set(case.names[case.names.index(case.root) + 1 :])
+    built = (*_keys(case), *case.facts.foreign_keys, *(i.columns for i in case.facts.indexes))
+    return any(later & set(columns) for columns in built)
 
 
 def _unique_index(case: Case) -> bool:
@@ -159,6 +164,13 @@ def _collated(case: Case) -> bool:
 
 def _has_key(case: Case) -> bool:
     return isinstance(case.change, ChangePrimaryKey) and bool(case.change.old)
+
+
+def _sized_list(case: Case) -> bool:
+    """`FLOAT[3]` somewhere inside the value that is rebuilt."""
+    root = tuple(c for c in case.live.columns if c.name == case.root)
+    types = (column.type for _, column in walk(root))
+    return any(isinstance(type_, Opaque) and type_.text.endswith("]") for type_ in types)
 
 
 def _goes_with_column(case: Case) -> bool:
@@ -247,7 +259,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
             Rung.REWRITE,
             "'{root}' is in an index, which goes only in its own transaction",
         ),
-        Row(_before_index, Rung.REWRITE, "an index is on a column behind '{root}'"),
+        Row(_before_index, Rung.REWRITE, "a key or an index is on a column behind '{root}'"),
         _UNIQUE_INDEX,
         Row(_indexed, Rung.STEPS, "indexes are dropped and built again around it"),
         Row(always, Rung.METADATA),
@@ -260,7 +272,12 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row(always, Rung.METADATA),
     ),
     "type": _ALTER_ROOT,
-    "nested": _ALTER_ROOT,
+    "nested": (
+        Row(
+            _sized_list, Rung.NEVER, "DuckDB cannot rebuild '{root}': a list of fixed size is in it"
+        ),
+        *_ALTER_ROOT,
+    ),
     "nullability": (
         _REFERENCED,
         Row(lambda c: fills_nulls(c) and _in_key(c), Rung.REWRITE, "'{root}' is in a key"),

@@ -35,6 +35,14 @@ Predicate = Callable[[str, Any, Any], str]
 _NUMBER = r"^\s*([+-]?)([0-9_]*)\.?([0-9_]*)(?:[eE]([+-]?[0-9]+))?\s*$"
 _DATE_ONLY = r"^\s*[0-9]+[-/. ][0-9]+[-/. ][0-9]+( \(BC\))?\s*$"
 _TIME_ONLY = r"^\s*[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?\s*$"
+_ZONED_TIME = (
+    r"^\s*[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?"
+    r"\s*([+-][0-9]{2}(:?[0-9]{2}){0,2})?\s*$"
+)
+_BEHIND_A_TIME = r":[0-9]*([.][0-9]*)?\s*[^0-9:.\s]"
+_BELOW_MICROS = (
+    r"[.][0-9]{6}[0-9]*[1-9]|[.][0-9]{3}[0-9]*[1-9]\s*m(illi)?s|[.][0-9]*[1-9]\s*(us|micros)"
+)
 _SMALLEST_NS, _LARGEST_NS = "TIMESTAMP '1677-09-22'", "TIMESTAMP '2262-04-11'"
 
 
@@ -106,7 +114,7 @@ def _decimals(value: str) -> str:
 
 
 def _text_to_number(scale: Callable[[Any], int]) -> Predicate:
-    def predicate(value: str, _old: String, new: Integer | Decimal) -> str:
+    def predicate(value: str, _old: String, new: Integer | Decimal | Opaque) -> str:
         numeric = f"regexp_matches({value}, '{_NUMBER}')"
         return _unless_spelled(
             value,
@@ -152,11 +160,31 @@ def _text_to_date(value: str, _old: String, new: Date) -> str:
         f"({moment} = TRY_CAST({day} AS TIMESTAMP) AND COALESCE({zoned}, {moment}) = {moment})"
     )
     only = f"regexp_matches({value}, '{_DATE_ONLY}')"
-    return f"({day} IS NULL OR NOT COALESCE({midnight}, {only}))"
+    nanos = f"regexp_matches({value}, ':[0-9]+[.][0-9]*[1-9]')"
+    return f"({day} IS NULL OR {nanos} OR NOT COALESCE({midnight}, {only}))"
 
 
 def _text_to_time(value: str, _old: String, new: Time) -> str:
     return f"({try_sql(value, new)} IS NULL OR NOT regexp_matches({value}, '{_TIME_ONLY}'))"
+
+
+def _text_to_interval(value: str, _old: String, new: Interval) -> str:
+    """What stands behind a time of day is read over, and so is what is shorter than a microsecond."""
+    cut = f"regexp_matches({value}, '{_BEHIND_A_TIME}|{_BELOW_MICROS}', 'i')"
+    return f"({try_sql(value, new)} IS NULL OR {cut})"
+
+
+def _text_to_opaque(value: str, old: String, new: Opaque) -> str:
+    """A type that is only known by its text: unless it is one of these, the very text must come back."""
+    match new.text:
+        case "BIGNUM":
+            return _text_to_number(lambda _: 0)(value, old, new)
+        case "TIME WITH TIME ZONE":
+            return (
+                f"({try_sql(value, new)} IS NULL OR NOT regexp_matches({value}, '{_ZONED_TIME}'))"
+            )
+        case _:
+            return _round_trip(value, old, new)
 
 
 def _text_to_timestamp(value: str, _old: String, new: Timestamp) -> str:
@@ -220,6 +248,6 @@ _RULES: dict[tuple[type, type], Predicate] = {
     (String, Boolean): _fails,
     (String, Uuid): _fails,
     (String, Json): _fails,
-    (String, Opaque): _fails,
-    (String, Interval): _fails,
+    (String, Opaque): _text_to_opaque,
+    (String, Interval): _text_to_interval,
 }

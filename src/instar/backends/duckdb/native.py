@@ -129,17 +129,18 @@ class _Native:
             *(f"{self.alter} DROP COLUMN {quote_double(n)}" for n in self._in_order(self.dropped)),
             *self._renames(late_names),
             *self._nullability(),
-            *self._key(),
         ]
-        guarded = guarded and bool(heavy)
-        indexes = self.facts.indexes if heavy else ()
+        key = list(self._key())
+        guarded = guarded and bool(heavy or key)
+        indexes = self.facts.indexes if heavy or key else ()
         if guarded:
             yield f"{self.alter} ADD COLUMN {quote_double(guard)} BOOLEAN"
-        yield from self.facts.drop_indexes(self.job.target.name) if heavy else ()
+        yield from self.facts.drop_indexes(self.job.target.name) if indexes else ()
         yield from adds
         yield from heavy
         if guarded:
             yield f"{self.alter} DROP COLUMN {quote_double(guard)}"
+        yield from key  # on a new column it would stand behind the guard, which then never goes
         yield from self._defaults()
         yield from self._comments()
         for index in indexes:

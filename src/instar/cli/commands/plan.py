@@ -10,7 +10,7 @@ from typing import Annotated, Optional, assert_never
 import typer
 
 from instar.cli import options as o
-from instar.cli.markdown import plan_markdown
+from instar.cli.markdown import drift_markdown, plan_markdown
 from instar.cli.numbers import plural, seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import PlanFormat
@@ -142,6 +142,8 @@ def drift(
         case PlanFormat.JSON:
             names = [str(table) for table in found.undeclared]
             screen.json({**plan_document(found), "undeclared": names})
+        case PlanFormat.MARKDOWN:
+            screen.document(drift_markdown(found, name, found.undeclared))
         case _:
             screen.document(machine(found, format, name))
     told(screen, found, began)
