@@ -12,6 +12,7 @@ ALL = (
     "plan_1000",
     "peers",
     "models_1000",
+    "models_spark",
     "run_100",
     "alter_only",
     "rewrite_5m",
