@@ -235,6 +235,23 @@ def test_with_several_copies_and_no_memory_a_name_is_needed(world: World) -> Non
     assert table.live.primary_key == ("id",)
 
 
+def test_a_bare_name_that_two_schemas_have_is_refused(world: World) -> None:
+    world.sql("CREATE SCHEMA other")
+    other = OLD.replace("table: t", "table: other.t")
+    (world.root / "tables").mkdir()
+    (world.root / "tables" / "other.yml").write_text(other)
+    rewritten(world)
+    with pytest.raises(UsageError, match=r"'t' is the name of several tables: main\.t, other\.t"):
+        world.project.revert("t", confirm=world.yes)
+    (world.root / "tables" / "other.yml").write_text(NEW.replace("table: t", "table: other.t"))
+    notes = [r.notes[-1] for r in world.apply().tables if r.notes]
+    assert "`instar revert other.t` puts it back, `instar cleanup other.t` drops" in notes[-1]
+    done = world.project.revert("main.t", confirm=world.yes)
+    assert str(done.copy.name) == "main.t__instar_old_1"
+    done = world.project.revert("t", to="other.t__instar_old_1", confirm=world.yes)
+    assert str(done.copy.table) == "other.t"
+
+
 def test_a_rename_that_was_undone_is_planned_again(world: World) -> None:
     """The memory of done renames goes back with the table."""
     world.apply(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -225,9 +225,18 @@ def _chosen(world: World, table: str, to: str | None) -> OldCopy:
     found = copies(world, [table])
     if to is not None:
         found = tuple(c for c in found if to in (c.name.name, str(c.name)))
+    meant = {_folded(n): n for n in (*world.declared, *(c.table for c in found))}
+    meant = {k: n for k, n in meant.items() if named(n, [table])}
+    if len(meant) > 1 and (to is None or len(found) > 1):
+        names = ", ".join(str(n) for n in sorted(meant.values()))
+        raise UsageError(
+            "E442",
+            f"'{table}' is the name of several tables: {names}",
+            hint="Say which one with its schema: `instar revert SCHEMA.TABLE`.",
+        )
     if not found:
         raise _nothing_kept(table, to)
-    if len({c.table for c in found}) > 1 or (len(found) > 1 and any(c.when is None for c in found)):
+    if len(found) > 1 and any(c.when is None for c in found):
         names = ", ".join(str(c.name) for c in found)
         raise UsageError(
             "E442",
@@ -327,7 +336,9 @@ def counts_told(
 
     `backends` names each table's; `fresh` are the copies that this apply, or the run it resumed, has kept.
     """
-    new = {k.table: k for k in world.store.kept(world.env.name) if fresh(k)}
+    known = world.store.kept(world.env.name)
+    new = {k.table: k for k in known if fresh(k)}
+    tables = {*backends, *(k.table for k in known)}
     told: list[TableReport] = []
     for report in reports:
         kept = new.get(report.table)
@@ -337,7 +348,7 @@ def counts_told(
         counted = report.counted
         if counted is None or counted.kept != kept.kept_name:
             counted = _counted(world.engine.backend(backends[report.table]), kept)
-        notes = () if counted is None else (_counts(kept, counted),)
+        notes = () if counted is None else (_counts(kept, counted, _short(kept.table, tables)),)
         told.append(replace(report, notes=(*report.notes, *notes)))
     return tuple(told)
 
@@ -352,8 +363,13 @@ def _counted(backend: Backend, kept: Kept) -> Counted | None:
     return Counted(copy.name, keeper.counted(copy).rows or 0, keeper.rows(copy.table))
 
 
-def _counts(kept: Kept, counted: Counted) -> str:
-    name = shlex.quote(kept.table.name)
+def _short(table: TableName, tables: Iterable[TableName]) -> str:
+    """The name that tells it from all others, for a shell."""
+    alone = all(t == table or t.name.casefold() != table.name.casefold() for t in tables)
+    return shlex.quote(table.name if alone else str(table))
+
+
+def _counts(kept: Kept, counted: Counted, name: str) -> str:
     then = "" if kept.in_history else f", `instar cleanup {name}` drops it for good"
     if kept.command == REVERT:
         return (

@@ -393,9 +393,11 @@ ERRORS: dict[str, CodeDoc] = {
         "`instar recover` puts an only copy back; Delta's VACUUM takes versions.",
     ),
     "E442": CodeDoc(
-        "Several old copies, and nobody knows which is the newest",
-        "The state store that knew their age is lost, and their names do not tell it.",
-        "Say which one: `instar revert TABLE --to NAME`; or rename the right one back by hand.",
+        "Which old copy is meant is not certain",
+        "The name is that of tables in several schemas; or a table has several old copies, and the state"
+        " store that knew their age is lost.",
+        "Name the table with its schema: `instar revert SCHEMA.TABLE`. Or say which copy: `instar revert"
+        " TABLE --to NAME`; or rename the right one back by hand.",
     ),
     "E443": CodeDoc(
         "A table is named like an unfinished copy",
