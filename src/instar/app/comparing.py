@@ -10,7 +10,7 @@ from instar.app.opening import open_state
 from instar.core.changes import Change, CreateTable
 from instar.core.diff import diff
 from instar.core.schema import Table, TableName, Wanted
-from instar.core.types import without_identity
+from instar.core.types import Column, without_identity
 from instar.errors import UsageError
 from instar.sources.manifest import load_manifest
 from instar.sources.names import is_own
@@ -43,11 +43,9 @@ class Comparison:
 
 def compare(project: Project, left: str, right: str, spark: Any = None) -> Comparison:
     """What leads from the left side to the right one, table by table."""
-    one, other = _side(project, left, spark), _side(project, right, spark)
-    only = _single_file(left) or _single_file(right)
-    names = set(one) & set(other) if only else set(one) | set(other)
-    if only and not names:
-        names = set(one) | set(other)
+    one, other = _side(project, left, right, spark), _side(project, right, left, spark)
+    files = [tables for side, tables in ((left, one), (right, other)) if _single_file(side)]
+    names = set().union(*files) if files else set(one) | set(other)
     found = [_difference(name, one.get(name), other.get(name)) for name in sorted(names)]
     return Comparison(left, right, tuple(d for d in found if d is not None))
 
@@ -56,22 +54,41 @@ def _single_file(side: str) -> bool:
     return side.endswith((".yml", ".yaml"))
 
 
-def _side(project: Project, side: str, spark: Any) -> dict[str, Wanted]:
-    """By bare table name: two environments may keep a table in schemas of their own."""
+def _side(project: Project, side: str, other: str, spark: Any) -> dict[str, Wanted]:
+    """By bare name in the home schema: two environments may keep a table in schemas of their own."""
+    names = project.config.names
     if _single_file(side):
         if not Path(side).is_file():
             raise UsageError("E117", f"there is no manifest file '{side}'")
-        wanted = load_manifest(project.config, project.environment(None), Path(side))
-        return {wanted.table.name.name: wanted}
+        beside = other.partition("@")[0]
+        chosen = project.environment(beside if beside in names else None)
+        wanted = load_manifest(project.config, chosen, Path(side))
+        return {_key(wanted.table.name, chosen.schema): wanted}
     env, _, version = side.partition("@")
-    if env not in project.config.names:
+    if env not in names:
         raise UsageError(
             "E117",
             f"'{side}' is neither an environment, a version (env@3) nor a manifest file",
-            hint=f"Environments: {', '.join(project.config.names)}.",
+            hint=f"Environments: {', '.join(names)}.",
         )
-    tables = _recorded(project, env, version) if version else project.live(env, spark=spark)
-    return {t.name.name: Wanted(t) for t in tables if not is_own(t.name.name)}
+    home = project.environment(env).schema
+    tables = _recorded(project, env, version) if version else _live(project, env, spark)
+    return {_key(t.name, home): Wanted(t) for t in tables if not is_own(t.name.name)}
+
+
+def _key(name: TableName, home: str) -> str:
+    return name.name if name.schema == home else f"{name.schema}.{name.name}"
+
+
+def _live(project: Project, env: str, spark: Any) -> tuple[Table, ...]:
+    """What is in the home schema, and in other schemas what is declared or was applied."""
+    home = project.environment(env).schema
+    with open_state(project.config, reading=True) as store:
+        known = {event.table for event in store.history(env)}
+    known.update(w.table.name for w in project.wanted(env))
+    abroad = sorted(name for name in known if name.schema != home)
+    found = project.live(env, spark=spark)
+    return (*found, *project.live(env, abroad, spark=spark)) if abroad else found
 
 
 def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:
@@ -95,10 +112,27 @@ def _difference(name: str, one: Wanted | None, other: Wanted | None) -> TableDif
         return TableDifference(one.table.name, gone=True)
     if one is None:
         return TableDifference(other.table.name, (CreateTable(other.table),))
+    source = replace(one.table, columns=_told(one.table, other.table))
     target = replace(
         other.table,
         name=one.table.name,
-        columns=tuple(without_identity(c) for c in other.table.columns),
+        columns=tuple(without_identity(c) for c in _told(other.table, one.table)),
     )
-    changes = diff(one.table, replace(other, table=target))
+    changes = diff(source, replace(other, table=target))
     return TableDifference(one.table.name, changes) if changes else None
+
+
+def _told(table: Table, beside: Table) -> tuple[Column, ...]:
+    """A column that is computed otherwise on the other side says so where its default stands.
+
+    A plan never changes how a live column is computed, so `diff` has no change of its own for it.
+    """
+    known = {c.name.casefold(): c for c in beside.columns}
+
+    def told(column: Column) -> Column:
+        other = known.get(column.name.casefold())
+        if column.generated is None or other is None or other.generated == column.generated:
+            return column
+        return replace(column, default=f"GENERATED ALWAYS AS ({column.generated})")
+
+    return tuple(told(c) for c in table.columns)
