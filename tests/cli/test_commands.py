@@ -225,6 +225,27 @@ def test_drift_history_diff_and_import(shop: Shop) -> None:
     assert "Plan: nothing to do" in shop.run("plan", "extra").out
 
 
+def test_diff_tells_schemas_apart_and_columns_that_are_computed(shop: Shop) -> None:
+    shop.sql("CREATE SCHEMA one; CREATE SCHEMA two")
+    for schema, column in (("one", "a"), ("two", "b")):
+        text = f"table: {schema}.day\ncolumns: [{{name: {column}, type: INT}}]\n"
+        (shop.root / "tables" / f"{schema}.yml").write_text(text)
+    assert shop.run("apply").code == 0
+    assert shop.run("diff", "dev@1", "dev").out == "No difference between dev@1 and dev.\n"
+    shop.sql("ALTER TABLE one.day ADD COLUMN by_hand INT")
+    assert "~ one.day\n+     by_hand" in shop.run("diff", "dev@1", "dev").out
+    assert "two.day" not in shop.run("diff", "tables/one.yml", "dev").out
+
+    with duckdb.connect(str(shop.root / "prod.duckdb")) as prod:
+        prod.execute("CREATE TABLE sums (a INT, b INT GENERATED ALWAYS AS (a * 2))")
+    shop.sql("CREATE TABLE main.sums (a INT, b INT)")
+    config = shop.root / "instar.yml"
+    line = "  prod: {type: duckdb, database: prod.duckdb, schema: main}\n"
+    config.write_text(config.read_text().rstrip("\n") + "\n" + line)
+    found = shop.run("diff", "dev", "prod").out
+    assert "~ main.sums\n~     b  default none → GENERATED ALWAYS AS (" in found
+
+
 def test_drift_names_live_tables_that_no_file_declares(shop: Shop) -> None:
     assert "info:" not in shop.run("drift").out
     shop.sql("CREATE TABLE main.stray (n INT)")
@@ -392,6 +413,16 @@ def test_a_tracked_table_keeps_its_order_and_gets_its_manifest_corrected(shop: S
     assert block in (shop.root / "tables" / "orders.yml").read_text()
     assert "live order is kept" not in shop.run("plan").out
     assert [row[0] for row in shop.sql("DESCRIBE main.orders")] == ["id", "amount", "old", "note"]
+
+
+def test_a_corrected_manifest_leaves_out_what_is_no_longer_declared(shop: Shop) -> None:
+    text = TRACKED.replace("&text ", "").replace("*text", "STRING")
+    shop.declare(text.replace("  - {name: old, type: INT}\n", ""))
+    assert "wrote" in shop.run("apply", "--write-manifests").out
+    assert "old" not in (shop.root / "tables" / "orders.yml").read_text()
+    assert shop.run("apply", "--column-conflict", "drop", "--yes").code == 0
+    assert [row[0] for row in shop.sql("DESCRIBE main.orders")] == ["id", "amount", "note"]
+    assert "nothing to do" in shop.run("plan").out
 
 
 def test_a_block_that_cannot_be_written_is_printed(shop: Shop) -> None:

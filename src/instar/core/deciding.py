@@ -79,11 +79,13 @@ def _order_kept(path: Path, table: TableName, tracked: bool, policy: Policy) -> 
             key="columns",
         )
     elif policy.reorders:
+        order = f"the live field order of '{path_text(path)}'" if path else "its live column order"
+        hint = "Let apply print the corrected column block, or use --write-manifests."
         yield Finding(
             "F401",
             Severity.WARNING,
-            f"[{table}] is change-tracked: its live column order is authoritative.",
-            "Let apply print the corrected column block, or use --write-manifests.",
+            f"[{table}] is change-tracked: {order} is authoritative.",
+            "Declare the fields in that order." if path else hint,
             path,
             key="columns",
         )
