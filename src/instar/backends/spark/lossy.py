@@ -31,6 +31,8 @@ Predicate = Callable[[str, Any, Any], str]
 _MAX_BIGINT = "9223372036854775807L"
 _MAX_DAYS = 106751991
 _DATE_ONLY = "^\\\\s*[+-]?[0-9]{4,}(-[0-9]{1,2}){0,2}\\\\s*$"
+_BARE_YEAR = "^[^0-9+-]*[0-9]{5,}[^0-9-]*$"
+"""'202001' is a month or an order, though Spark reads the year 202001."""
 _FEW = {32: (6, "1e-37", "1e38"), 64: (15, "1e-300", "1e300")}
 """By the bits of a float: so many digits come back as they were, between these magnitudes."""
 
@@ -111,11 +113,13 @@ def _digits(value: str) -> str:
 
 
 def _text_to_date(value: str, _old: String, _new: Date) -> str:
-    """Spark reads over what stands behind a date: it must be midnight, or nothing at all."""
+    """Spark reads over what stands behind a date: it must be midnight UTC, or nothing at all."""
     date = f"TRY_CAST({value} AS DATE)"
-    midnight = f"TRY_CAST({value} AS TIMESTAMP_NTZ) <=> CAST({date} AS TIMESTAMP_NTZ)"
+    # Not TIMESTAMP_NTZ: that reads over a zone, in which another day may begin.
+    midnight = f"TRY_CAST({value} AS TIMESTAMP) <=> CAST({date} AS TIMESTAMP)"
     return (
-        f"CASE WHEN {date} IS NULL THEN TRUE WHEN {value} RLIKE '{_DATE_ONLY}' THEN FALSE"
+        f"CASE WHEN {date} IS NULL OR {value} RLIKE '{_BARE_YEAR}' THEN TRUE"
+        f" WHEN {value} RLIKE '{_DATE_ONLY}' THEN FALSE"
         f" WHEN {_too_far(date)} THEN TRUE ELSE NOT ({midnight}) END"
     )
 
@@ -132,6 +136,7 @@ def _date_to_timestamp(value: str, _old: Date, _new: Timestamp) -> str:
 def _text_to_timestamp(value: str, _old: String, new: Timestamp) -> str:
     tests = [
         _not_castable(value, _old, new),
+        f"{value} RLIKE '{_BARE_YEAR}'",
         f"{value} RLIKE '[.][0-9]{{6}}[0-9]*[1-9]'",
         f"NOT ({value} RLIKE '^\\\\s*[+-]?[0-9]{{4,}}')",
     ]
