@@ -61,7 +61,7 @@ FINDINGS: dict[str, CodeDoc] = {
     "F202": CodeDoc(
         "An expression gives no value of the column's type",
         "A '_default' or '_using' expression was run over the rows and gave text that is no number, a"
-        " value out of range, or the like.",
+        " value out of range, a fraction for a whole number, or the like.",
         "Mend the expression; the finding shows rows for which it fails.",
     ),
     "F203": CodeDoc(

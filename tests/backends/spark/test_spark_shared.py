@@ -195,6 +195,26 @@ def test_exactly_the_values_that_do_not_survive_are_found(
             spark.run(f"SELECT {cast} AS c FROM ({source}) WHERE {lossy}")
 
 
+@pytest.mark.spark
+def test_an_expression_gives_no_value_that_the_cast_would_cut_or_round(spark: SparkHandle) -> None:
+    said = {
+        ("1.5D", "int"): None,
+        ("2D", "int"): "2",
+        ("true", "tinyint"): "1",
+        ("TIMESTAMP'2020-01-01 10:00:00.5'", "bigint"): None,
+        ("9223372036854775807", "bigint"): "9223372036854775807",
+        ("1.005", "decimal(4,2)"): None,
+        ("'1.005'", "decimal(4,2)"): None,
+        ("1.1D", "decimal(4,2)"): "1.10",
+        ("TIMESTAMP'2020-01-01 10:00:00'", "date"): None,
+        ("'2020-01-01'", "date"): "2020-01-01",
+        ("DATE'+5000000-01-01'", "date"): "+5000000-01-01",
+    }
+    casts = (SparkValues().try_cast(f"({sql})", None, from_spark(new)) for sql, new in said)
+    (row,) = spark.run(f"SELECT {', '.join(f'CAST({cast} AS STRING)' for cast in casts)}")
+    assert tuple(row) == tuple(said.values())
+
+
 def test_every_change_of_type_that_depends_on_the_rows_has_a_predicate() -> None:
     """Spark has no UUID, JSON or TIME: they are text there before anything is compared."""
     absent = {Uuid, Json, Time}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from instar.backends.spark.lossy import lossy_sql, text_of
 from instar.backends.spark.types import value_type
 from instar.backends.sql import literal_spark, quote_backtick
-from instar.core.promotions import Verdict, promotion
-from instar.core.types import Array, Map, String, Struct, Type, type_text
+from instar.core.promotions import DIGITS, Verdict, promotion
+from instar.core.types import Array, Date, Decimal, Integer, Map, String, Struct, Type, type_text
 
 _EMPTY = ("NULL", "ARRAY()", "MAP()")
 
@@ -119,11 +119,27 @@ def _attempted(value: str, new: Type) -> str:
     cast = f"TRY_CAST({value} AS {value_type(new)})"
     if isinstance(new, String) and new.length is not None:
         return f"CASE WHEN length({cast}) > {new.length} THEN NULL ELSE {cast} END"
+    if (wide := _finer(new)) is not None:
+        cut = f"TRY_CAST({value} AS {wide}) <> TRY_CAST({cast} AS {wide})"
+        return f"CASE WHEN {cut} THEN NULL ELSE {cast} END"
     return cast
 
 
+def _finer(new: Type) -> str | None:
+    """The type that still shows what a cast to this one cuts or rounds off without a word."""
+    match new:
+        case Integer(bits):
+            return f"DECIMAL(38, {38 - DIGITS[bits]})"
+        case Decimal(precision, scale):
+            return f"DECIMAL(38, {38 - (precision - scale)})"
+        case Date():
+            return "TIMESTAMP"
+        case _:
+            return None
+
+
 def _required(value: str, new: Type) -> str:
-    """ANSI casts fail, but NaN becomes a NULL decimal and a length is not looked at."""
+    """ANSI casts fail, but NaN becomes a NULL decimal; lengths and fractions are not looked at."""
     fail = _fail(f"an expression gives no {type_text(new)}")
     attempt = _attempted(value, new)
     return f"CASE WHEN {value} IS NOT NULL AND {attempt} IS NULL THEN {fail} ELSE {attempt} END"
