@@ -1,8 +1,8 @@
 """Which values a change of type would lose on PostgreSQL: exact predicates over its own casts.
 
 PostgreSQL rounds without a word (1.9 → 2, 1.005 → 1.01), cuts text that an explicit CAST to varchar(n)
-meets, drops times and offsets from text, and takes 'now' and 'today' for dates. A value is lost when it
-cannot be read, or when what is stored no longer says the same number or moment. A spelling ('007', ' 12 ',
+meets, drops times and offsets from text, takes 'now' and 'today' for dates, and guesses the century of '01-02-03' and
+'201201'. A value is lost when it cannot be read, or when what is stored no longer says the same number or moment. A spelling ('007', ' 12 ',
 '1_000', '0x10') is no loss. No predicate ever fails. The session's time zone must be UTC.
 """
 
@@ -33,6 +33,8 @@ from instar.core.types import (
 Predicate = Callable[[str, Any, Any], str]
 
 _MOVING = r"^\s*(now|today|tomorrow|yesterday|allballs)\M"
+_GUESSED = r"^\s*([0-9]{5,6}(\s|T|$)|[0-9]{1,2}[-/.][0-9])"
+_YEAR = r"(^|[^0-9.:])[0-9]{3}"
 _DATE_ONLY = r"^\s*[0-9]+-[0-9]+-[0-9]+( BC)?\s*$"
 _TIME_ONLY = r"^\s*[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?\s*([AaPp][Mm])?\s*$"
 _C = "[89ab][0-9a-f]"
@@ -203,11 +205,17 @@ def _text_to_float(value: str, _old: String, new: Float) -> str:
     )
 
 
+def _no_fixed_day(value: str) -> str:
+    """A day that depends on the clock, or on a guess at the century; 'infinity' and 'epoch' have no digit."""
+    guessed = f"{value} ~ '[0-9]' AND ({value} ~ '{_GUESSED}' OR {value} !~ '{_YEAR}')"
+    return f"{value} ~* '{_MOVING}' OR ({guessed})"
+
+
 def _text_to_date(value: str, _old: String, new: Date) -> str:
     """Text behind the date is read over: it must be midnight UTC, or nothing at all."""
     midnight = f"CAST({value} AS timestamptz) = CAST(CAST({value} AS date) AS timestamptz)"
     return (
-        f"CASE WHEN NOT {valid_sql(value, new)} OR {value} ~* '{_MOVING}' THEN TRUE "
+        f"CASE WHEN NOT {valid_sql(value, new)} OR {_no_fixed_day(value)} THEN TRUE "
         f"WHEN {value} ~ '{_DATE_ONLY}' THEN FALSE "
         f"WHEN NOT pg_input_is_valid({value}, 'timestamptz') THEN TRUE ELSE NOT ({midnight}) END"
     )
@@ -219,7 +227,7 @@ def _text_to_time(value: str, _old: String, new: Time) -> str:
 
 def _text_to_timestamp(value: str, _old: String, new: Timestamp) -> str:
     long = rf"[.][0-9]{{{new.precision}}}[0-9]*[1-9]" if new.precision else "[.][0-9]*[1-9]"
-    first = f"NOT {valid_sql(value, new)} OR {value} ~* '{_MOVING}' OR {value} ~ '{long}'"
+    first = f"NOT {valid_sql(value, new)} OR {_no_fixed_day(value)} OR {value} ~ '{long}'"
     if new.zone:
         return f"({first})"
     moved = f"CAST(CAST({value} AS timestamptz) AS timestamp) <> CAST({value} AS timestamp)"
