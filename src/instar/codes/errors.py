@@ -102,8 +102,9 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     "E222": CodeDoc(
         "DuckDB does not understand a statement",
-        "An expression of the manifest names a column or a function that is not there.",
-        "Correct the expression that the message shows.",
+        "An expression of the manifest names a column or a function that is not there; or the database file and a"
+        " schema in it have one name.",
+        "Correct the expression that the message shows, or rename the file.",
     ),
     "E223": CodeDoc(
         "Stopped while DuckDB was at work",

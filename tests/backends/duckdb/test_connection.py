@@ -119,6 +119,17 @@ def test_a_refused_statement_is_shown_and_rolled_back(own_world: World) -> None:
     assert own_world.live() == live
 
 
+def test_a_file_and_a_schema_of_one_name_are_told_as_the_cause(tmp_path: Path) -> None:
+    """DuckDB cannot read `shop.t` then."""
+    backend = open_duckdb(tmp_path / "shop.duckdb")
+    backend.query("CREATE SCHEMA shop")
+    with pytest.raises(EngineError) as caught:
+        backend.query("CREATE TABLE shop.t (a INT)")
+    backend.close()
+    assert caught.value.code == "E222"
+    assert "rename the file" in str(caught.value.hint)
+
+
 def test_an_interrupt_stops_what_runs(own_world: World) -> None:
     timer = threading.Timer(0.3, own_world.backend.interrupt)
     timer.start()

@@ -7,6 +7,12 @@ import duckdb
 from instar.core.guards import refused
 from instar.errors import EngineError, EnvironmentProblem, InstarError, Interrupted, no_room
 
+_EXPRESSION = "Look at the expressions of the manifest: their columns and functions."
+_AMBIGUOUS = (
+    "The database file and a schema in it have one name, which DuckDB cannot tell apart:"
+    " rename the file, or use another schema."
+)
+
 
 def translated(error: duckdb.Error, statement: str) -> InstarError:
     """The coded error for a statement that failed; its transaction has been rolled back."""
@@ -25,7 +31,7 @@ def translated(error: duckdb.Error, statement: str) -> InstarError:
         return EngineError(
             "E222",
             f"DuckDB does not understand a statement: {text}\n  in: {statement}",
-            hint="Look at the expressions of the manifest: their columns and functions.",
+            hint=_AMBIGUOUS if "Ambiguous reference to catalog or schema" in text else _EXPRESSION,
         )
     full = no_room(text) if isinstance(error, duckdb.IOException) else None
     return full or EngineError("E220", f"DuckDB refused a statement: {text}\n  in: {statement}")
