@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from backends.postgres.server import PostgresServer
-from backends.spark.few_rows import compile_quickly, for_few_rows
+from backends.spark.few_rows import for_few_rows
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
 from instar.state import Store, open_store
 
@@ -24,7 +24,6 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("suite")
-compile_quickly()
 
 _NUMBERS = count(1)
 

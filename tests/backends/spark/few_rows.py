@@ -1,4 +1,4 @@
-"""Settings for tables of three rows: most of Spark's time would go into compiling and re-planning."""
+"""Settings of a session whose tables have three rows: a third of the time goes into compiling and re-planning."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ _SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-
-# Each suite ends long before what the optimizing compiler makes of Spark has paid for itself. The quick
-# compiler alone gets a small code cache by default, and spends its time sweeping it.
-_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
-
-
-def compile_quickly() -> None:
-    """Every Java that the tests start from here on; `make full` leaves them as the product has them."""
-    if not os.environ.get("INSTAR_ALL"):
-        os.environ.setdefault("JDK_JAVA_OPTIONS", _JVM)
 
 
 def for_few_rows(handle: SparkHandle) -> SparkHandle:
