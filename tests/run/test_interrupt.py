@@ -12,13 +12,9 @@ from pathlib import Path
 
 from cli.running import environment
 from models.world import World, statuses
+from starting import HEEDS_CTRL_C, first
 
 PATIENCE = 240.0
-
-
-def heeds_ctrl_c() -> None:
-    """A suite that runs in the background has ^C switched off, and children inherit that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def begun(root: Path, status: str) -> bool:
@@ -36,12 +32,11 @@ def begun(root: Path, status: str) -> bool:
 def interrupted(root: Path, until: Callable[[], bool]) -> None:
     """`instar run` until the endless model runs, then ^C: the command ends, and says how to go on."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "instar.cli.main", "run", "--yes"],
+        first(HEEDS_CTRL_C, [sys.executable, "-m", "instar.cli.main", "run", "--yes"]),
         cwd=root,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=heeds_ctrl_c,
     )
     try:
         deadline = time.monotonic() + PATIENCE

@@ -16,8 +16,8 @@ from instar import Policy, Project
 from instar.spark import SparkHandle, SparkSettings, open_session, stop_server
 from instar.spark.conf import log4j_text
 from instar.spark.launch import clean_environment, script
-from instar.spark.supervisor import die_with_parent
 from spark.test_server_life import eventually
+from starting import DIES_WITH_PARENT, first
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -76,11 +76,10 @@ class Daemons:
         common = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [script("spark-class"), name, *common, *arguments],
+                first(DIES_WITH_PARENT, [script("spark-class"), name, *common, *arguments]),
                 env=self.environment,
                 stdout=out,
                 stderr=out,
-                preexec_fn=die_with_parent,
             )
         self.processes.append(process)
         assert eventually(lambda: bool(re.search(until, log.read_text())), 120), log.read_text()
