@@ -78,17 +78,17 @@ class ModelRunner:
             return ModelResult(model.table, SKIPPED, reason=DONE_BEFORE)
         self._say_running(name)
         began = time.monotonic()
+        build: Build | None = None
         try:
-            found = self._work(model)
+            found, build = self._work(model)
         except (Interrupted, StateError):
             raise
         except InstarError as error:
             found = ModelResult(model.table, FAILED, error=self._failure(error, model))
-        seconds = time.monotonic() - began
-        result = ModelResult(
-            found.table, found.status, found.rows, seconds, found.reason, found.error, self.run
-        )
-        self.store.models.result(self.env, self.run, result)
+        result = replace(found, seconds=time.monotonic() - began, run=self.run)
+        self.store.models.result(self.env, self.run, result, build)
+        if build is not None:
+            self._builds[model.table] = build
         self.failpoint("model:logged")
         self._say_running(name, over=True)
         self.note(told(result))
@@ -122,7 +122,8 @@ class ModelRunner:
         self.store.models.result(self.env, self.run, result)
         return result
 
-    def _work(self, model: Model) -> ModelResult:
+    def _work(self, model: Model) -> tuple[ModelResult, Build | None]:
+        """What became of it, and what the next run is to know of the rows if they were built."""
         plan = self.plans[model.name]
         self.failpoint("model:before")
         adopting = any(ADOPTS in step.data for step in plan.steps)
@@ -145,7 +146,7 @@ class ModelRunner:
                 self.note(f"{model.table}: {text}")
             if report.result is not Result.APPLIED:
                 text = self._failure(report.error, model) if report.error else "failed"
-                return ModelResult(model.table, FAILED, error=text)
+                return ModelResult(model.table, FAILED, error=text), None
             self.builder.unstage(model, plan)
         if adopting:
             self._claim(model, plan)
@@ -160,19 +161,18 @@ class ModelRunner:
         if created:
             self._builds.pop(model.table, None)
 
-    def _view(self, model: Model, plan: TablePlan) -> ModelResult:
+    def _view(self, model: Model, plan: TablePlan) -> tuple[ModelResult, Build | None]:
         if not plan.steps:
-            return ModelResult(model.table, SKIPPED, reason=AS_ITS_QUERY)
+            return ModelResult(model.table, SKIPPED, reason=AS_ITS_QUERY), None
         mark = self.marks[model.name]
-        self._built(model, Build(mark, {}, mark))
-        return ModelResult(model.table, CREATED)
+        return ModelResult(model.table, CREATED), Build(mark, {}, mark)
 
-    def _data(self, model: Model, plan: TablePlan) -> ModelResult:
+    def _data(self, model: Model, plan: TablePlan) -> tuple[ModelResult, Build | None]:
         inputs = self._inputs.of(model)
         known = self._builds.get(model.table)
         refreshed = any(step.rung is Rung.REFRESH for step in plan.steps)
         if self._decisions.cause(model, plan, inputs) is None:
-            return ModelResult(model.table, SKIPPED, reason=UNCHANGED)
+            return ModelResult(model.table, SKIPPED, reason=UNCHANGED), None
         if refreshed:
             rows = self.builder.rows(model.table, model.format)
             self._log.whole(model, self.queries[model.name])
@@ -180,9 +180,9 @@ class ModelRunner:
             rows = self._build(model, plan, inputs)
         part = self._decisions.in_part(model) and not refreshed
         reason = "" if refreshed else self._left_as_it_was(model, known)
-        self._built(model, self._remembered(model, known, inputs, in_part=part))
+        build = self._remembered(model, known, inputs, in_part=part)
         self.failpoint("model:built")
-        return ModelResult(model.table, BUILT, rows, reason=reason)
+        return ModelResult(model.table, BUILT, rows, reason=reason), build
 
     def _remembered(
         self, model: Model, known: Build | None, inputs: Mapping[str, str | None], *, in_part: bool
@@ -206,10 +206,6 @@ class ModelRunner:
         if known.fingerprint == self.marks[model.name] or self._decisions.otherwise(model):
             return ""
         return "its query changed; intervals done before keep their rows (--full-refresh, --start)"
-
-    def _built(self, model: Model, build: Build) -> None:
-        self._builds[model.table] = build
-        self.store.models.built(self.env, model.table, build)
 
     # --- the ways to build ---
 

@@ -116,11 +116,8 @@ class ModelLog:
                     _forget(sql, (env, table.schema, table.name))
 
     def built(self, env: str, table: TableName, build: Build) -> None:
-        told = (env, table.schema, table.name, build.fingerprint, json.dumps(build.inputs))
         with self._prepare().write() as sql:
-            row = (*told, build.build, self._clock())
-            put(sql, "model_builds", _TABLE, "fingerprint inputs build at", [row])
-            put(sql, "model_ways", _TABLE, "way", [(*told[:3], build.way)])
+            _put_build(sql, (env, table.schema, table.name), build, self._clock())
 
     def intervals(self, env: str, table: TableName) -> Mapping[str, Done]:
         rows = self._prepare().read(
@@ -190,7 +187,8 @@ class ModelLog:
         )
         return ModelRun(rows[0][0], json.loads(rows[0][1]), rows[0][2]) if rows else None
 
-    def result(self, env: str, run: str, found: ModelResult) -> None:
+    def result(self, env: str, run: str, found: ModelResult, build: Build | None = None) -> None:
+        """What became of a model in a run, and in the same transaction what its rows were built from."""
         error = redacted(found.error) if found.error else None
         key = (run, found.table.schema, found.table.name)
         told = (found.status, found.rows, found.seconds, found.reason, error)
@@ -198,6 +196,8 @@ class ModelLog:
             rest = "env status rows seconds reason error at"
             row = (*key, env, *told, self._clock())
             put(sql, "model_results", "run schema name", rest, [row])
+            if build is not None:
+                _put_build(sql, (env, *key[1:]), build, self._clock())
 
     def results(self, env: str, run: str | None = None) -> tuple[ModelResult, ...]:
         """Newest first."""
@@ -211,6 +211,12 @@ class ModelLog:
             ModelResult(TableName(s, n), status, r, sec or 0.0, reason or "", e, run_, at)
             for s, n, status, r, sec, reason, e, run_, at in rows
         )
+
+
+def _put_build(sql: Sql, table: tuple[str, str, str], build: Build, at: float) -> None:
+    row = (*table, build.fingerprint, json.dumps(build.inputs), build.build, at)
+    put(sql, "model_builds", _TABLE, "fingerprint inputs build at", [row])
+    put(sql, "model_ways", _TABLE, "way", [(*table, build.way)])
 
 
 def _forget(sql: Sql, key: tuple[str, str, str]) -> None:
