@@ -26,7 +26,7 @@ from instar.spark import SparkHandle, SparkSettings, SparkSqlError, open_session
 
 pytestmark = pytest.mark.spark
 
-ROUNDS = 10 if os.environ.get("INSTAR_ALL") else 2
+ROUNDS = 10 if os.environ.get("INSTAR_ALL") else 1
 CONFLICT = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_SCHEMA_CHANGE")
 OLD = {n: n for n in range(50)}
 
