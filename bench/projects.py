@@ -16,6 +16,8 @@ default_env: quick
 environments:
   quick: {type: duckdb, database: .instar/dev.duckdb, schema: main}
   dev: {type: spark, format: delta, schema: main}
+  iceberg: {type: spark, format: iceberg, schema: main}
+  parquet: {type: spark, format: parquet, schema: main}
 """
 
 
