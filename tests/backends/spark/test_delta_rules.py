@@ -186,6 +186,33 @@ def test_what_cannot_be_meant_blocks(wanted: Wanted, words: str) -> None:
     assert any(words in f.message and f.severity is Severity.ERROR for f in findings)
 
 
+ODD_BESIDE_LIMIT = [
+    (None, "struct<`b c`: int, d: varchar(3)>", "b c"),
+    (None, "array<struct<a: int, größe: struct<d: char(3)>>>", "größe"),
+    (None, "map<varchar(3), struct<`1`: int>>", "1"),
+    ("struct<`b c`: int>", "struct<`b c`: int, d: varchar(3)>", "b c"),
+    ("struct<d: varchar(3)>", "struct<d: varchar(3), `b.c`: int>", "b.c"),
+    ("struct<`b c`: int>", "struct<d: varchar(3)>", "b c"),
+    (None, "struct<b_c: int, 1a: int, left: int, d: varchar(3)>", None),
+    (None, "struct<`b c`: int, d: string>", None),
+    ("struct<`b c`: int, d: varchar(3)>", "struct<`b c`: int, d: varchar(3)>", None),
+    ("struct<`b c`: int, d: varchar(3)>", "struct<b_c: int, d: varchar(3)>", None),
+]
+
+
+@pytest.mark.parametrize(("live", "wanted", "name"), ODD_BESIDE_LIMIT)
+def test_an_odd_name_beside_nested_text_with_a_limit_blocks(
+    live: str | None, wanted: str, name: str | None
+) -> None:
+    """Spark writes such a type down without quotes and cannot read it back."""
+    there = Table(NAME, columns(v=live), extras=MODERN) if live else None
+    hints = {("v", "b_c"): Hint(renamed_from="b c")}
+    sketch = draft(Wanted(Table(NAME, columns(v=wanted)), hints), there, RULES, FREE)
+    said = [f.message for f in sketch.findings if f.code == "F601"]
+    assert bool(said) == (name is not None)
+    assert all(f"a field '{name}'" in words for words in said)
+
+
 LIVE = Table(
     NAME,
     (
