@@ -17,6 +17,7 @@ _ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "F101": ("nullable",),
     "F104": ("type",),
     "F107": ("renamed_from",),
+    "F109": ("renamed_from",),
     "F201": ("type",),
     "F202": _EXPRESSIONS,
     "F203": ("nullable",),

@@ -51,6 +51,13 @@ FINDINGS: dict[str, CodeDoc] = {
         " dropped under this policy.",
         "Drop the old one with --column-conflict drop, or choose another name.",
     ),
+    "F109": CodeDoc(
+        "A declared rename whose old name is not live",
+        "The manifest says that a column was renamed from another, but the table has neither name, and it"
+        " has a column that nobody declares: most likely the old name is mistyped. The new column would"
+        " begin without the old values. It is an error where a column beside it would be dropped.",
+        "Name the live column in `renamed_from`, or remove `renamed_from` if the column is new.",
+    ),
     # --- F2xx values in the rows ---
     "F201": CodeDoc(
         "Values would be lost or changed by the new type",

@@ -26,8 +26,9 @@ from instar.core.changes import (
 )
 from instar.core.checks import Proof, ProofResult, finding_for, proofs_for, told_apart
 from instar.core.classify import Classified, classify
-from instar.core.deciding import name_clashes, policy_findings, rename_findings, rung_findings
+from instar.core.deciding import name_clashes, policy_findings, rung_findings
 from instar.core.diff import diff
+from instar.core.doubts import rename_findings
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
 from instar.core.matching import DoneRenames, Fold, folded
@@ -94,7 +95,7 @@ def draft(
     said = (
         *findings,
         *policy_findings(classified, tracked, wanted, policy),
-        *rename_findings(classified, wanted, rules.fold, done),
+        *rename_findings(classified, live, wanted, rules.fold, done),
         *name_clashes(target, rules.fold),
         *rung_findings(zip(accepted, able, strict=True), policy, tracked, wanted, rules.fold),
     )

@@ -19,7 +19,7 @@ from instar.core.promotions import Verdict, promotion
 from instar.core.schema import Table
 from instar.core.types import Path, path_text, type_text
 
-_STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F501", "F601"))
+_STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F109", "F501", "F601"))
 """Findings of the plan whose reason a refresh takes away."""
 _ROWS = frozenset(("F201", "F202", "F203", "F204", "F301", "F302"))
 
