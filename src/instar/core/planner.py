@@ -24,7 +24,14 @@ from instar.core.changes import (
     Nullability,
     ReorderColumns,
 )
-from instar.core.checks import Proof, ProofResult, finding_for, proofs_for, told_apart
+from instar.core.checks import (
+    Proof,
+    ProofResult,
+    finding_for,
+    proofs_for,
+    told_apart,
+    unkept_proofs,
+)
 from instar.core.classify import Classified, classify
 from instar.core.deciding import name_clashes, policy_findings, rung_findings
 from instar.core.diff import diff
@@ -75,7 +82,7 @@ def draft(
     nested_order: bool = False,
 ) -> Draft:
     """Decide what happens to one table; `nested_order`: fields inside a column take the wanted order."""
-    tracked = _tracked(wanted, live)
+    tracked, declared = _tracked(wanted, live), wanted.table
     wanted, findings = rules.normalize(wanted, live)
     changes = tuple(_beside_key(diff(live, wanted, rules.fold, done), policy))
     if live is not None and not changes:
@@ -101,9 +108,15 @@ def draft(
     )
     projection = project(live, target, accepted, wanted, rules.fold) if live else ()
     job = Job(live, target, accepted, projection, wanted, rung, why)
-    proofs = proofs_for(accepted, wanted, rules.fold) if live else ()
+    proofs = _proofs(accepted, declared, wanted, rules.fold) if live else ()
     lost = tuple(dict.fromkeys(note for c in able for note in c.lasting(rung)))
     return Draft(wanted, live, classified, said, job, proofs, lost, tracked)
+
+
+def _proofs(
+    accepted: tuple[Change, ...], declared: Table, wanted: Wanted, fold: Fold
+) -> tuple[Proof, ...]:
+    return (*proofs_for(accepted, wanted, fold), *unkept_proofs(accepted, declared, wanted, fold))
 
 
 def _tracked(declared: Wanted, live: Table | None) -> bool:
