@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from bench import twelve_changes
 from bench.twelve_changes import TWELVE, Side
 
