@@ -18,6 +18,7 @@ _ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "F104": ("type",),
     "F107": ("renamed_from",),
     "F109": ("renamed_from",),
+    "F110": ("_using", "backfill"),
     "F201": ("type",),
     "F202": _EXPRESSIONS,
     "F203": ("nullable",),

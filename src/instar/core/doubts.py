@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from instar.core.changes import AddColumn, DropColumn, ModifyColumn
+from instar.core.changes import (
+    AddColumn,
+    DropColumn,
+    ModifyColumn,
+    Rename,
+    TypeChange,
+    modification,
+)
 from instar.core.classify import Classified
 from instar.core.findings import Finding, Severity
 from instar.core.matching import DoneRenames, Fold, folded
@@ -26,6 +33,7 @@ def rename_findings(
     yield from lost
     yield from _unsaid_renames(classified, wanted, fold, {finding.path for finding in lost})
     yield from _open_renames(classified, wanted, fold, done)
+    yield from _idle_expressions(classified, wanted, fold)
 
 
 def _lost_renames(
@@ -94,10 +102,11 @@ def _unsaid_renames(
                 and add.path[:-1] == dropped.path[:-1]
                 and not _reads(add, dropped, wanted, fold)
             ):
+                fate = "goes" if item.accepted else "is not declared"
                 yield Finding(
                     "F105",
                     Severity.WARNING,
-                    f"[{table}] '{path_text(add.path)}' is new and '{path_text(dropped.path)}' is gone, "
+                    f"[{table}] '{path_text(add.path)}' is new and '{path_text(dropped.path)}' {fate}, "
                     f"both {type_text(add.column.type)}: is it a rename?",
                     f"If so, say `renamed_from: {dropped.path[-1]}`; else the values do not follow.",
                     add.path,
@@ -131,4 +140,21 @@ def _open_renames(
                 f"'{path_text(item.change.path)}', but both are live.",
                 "Bring the values together and drop one of the two, or remove `renamed_from`.",
                 heir,
+            )
+
+
+def _idle_expressions(
+    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold
+) -> Iterator[Finding]:
+    """A `_using` at a column that is renamed and keeps its type: the values stay as they are."""
+    for change in (c.change for c in classified if isinstance(c.change, ModifyColumn)):
+        renamed = modification(change, Rename) and not modification(change, TypeChange)
+        if renamed and wanted.hint(change.path, fold).using is not None:
+            yield Finding(
+                "F110",
+                Severity.WARNING,
+                f"[{wanted.table.name}] the _using of '{path_text(change.path)}' is not run: the column "
+                "is only renamed and keeps its values.",
+                "Remove it. To compute the values anew, leave `renamed_from` out: it is then a new column.",
+                change.path,
             )
