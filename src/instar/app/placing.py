@@ -22,6 +22,7 @@ _ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "F201": ("type",),
     "F202": _EXPRESSIONS,
     "F203": ("nullable",),
+    "F204": _EXPRESSIONS,
     "F602": ("type",),
     "F603": ("nullable",),
     "F606": _EXPRESSIONS,

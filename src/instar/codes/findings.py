@@ -86,7 +86,7 @@ FINDINGS: dict[str, CodeDoc] = {
         "The rows could not be checked",
         "The engine refused the query that proves the change, most often because an expression in the"
         " manifest names something that the table does not have.",
-        "Read the engine's words in the finding and mend the table's expressions.",
+        "Read the engine's words in the finding and mend the expression at its line.",
     ),
     # --- F3xx keys and constraints ---
     "F301": CodeDoc(
