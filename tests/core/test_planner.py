@@ -116,7 +116,7 @@ def test_drop_asks_first_and_says_that_it_destroys() -> None:
     (step,) = plan.steps
     assert step.destructive
     assert not step.reversible
-    assert step.confirm == "Drop gone of s.t?"
+    assert step.confirm == "drops gone: the values are lost"
 
 
 def test_allowing_column_removal_drops_too() -> None:

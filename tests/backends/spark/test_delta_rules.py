@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from backends.spark.helpers import FREE, column, columns, hinted
+from instar.backends.registry import rules_for
 from instar.backends.spark.delta_inspect import check_expression, check_sql
 from instar.backends.spark.delta_moves import level_moves, rename_order
 from instar.backends.spark.delta_rules import DeltaRules
@@ -21,12 +23,14 @@ from instar.core.changes import FIRST
 from instar.core.findings import Severity
 from instar.core.plan import Rung
 from instar.core.planner import draft
+from instar.core.policy import ColumnConflict, Policy
 from instar.core.schema import Check, Hint, Table, TableName, Wanted
 from instar.core.types import Column, path_text, struct
 from instar.expressions import BadExpression
 
 RULES = DeltaRules()
 NAME = TableName("s", "t")
+DROP = Policy(ColumnConflict.DROP)
 MODERN = {
     "delta.columnMapping.mode": "name",
     "delta.enableTypeWidening": "true",
@@ -135,6 +139,16 @@ def test_the_last_field_of_a_struct_goes_behind_the_new_one() -> None:
     assert [s.kind for s in RULES.steps(sketch.job)] == ["add", "drop"]
     _, findings = RULES.normalize(Wanted(Table(NAME, columns(s="struct<>"))), live)
     assert [(f.code, f.severity) for f in findings] == [("F601", Severity.ERROR)]
+
+
+@pytest.mark.parametrize("format_", ["duckdb", "delta", "iceberg", "postgres", "snowflake"])
+def test_every_engine_asks_in_the_same_words_before_a_column_goes(format_: str) -> None:
+    on_spark = format_ in ("delta", "iceberg")
+    rules = rules_for("spark" if on_spark else format_, format_)
+    live, wanted = (Table(NAME, columns(**dict.fromkeys(names, "int"))) for names in ("AB", "A"))
+    job = draft(Wanted(wanted), replace(live, extras=MODERN), rules, DROP).job
+    (question,) = {step.confirm for step in rules.steps(job) if step.confirm}
+    assert question == "drops B: the values are lost"
 
 
 def test_a_column_of_the_clustering_is_released_before_it_goes() -> None:
