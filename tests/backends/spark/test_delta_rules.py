@@ -145,7 +145,7 @@ def test_the_last_field_of_a_struct_goes_behind_the_new_one() -> None:
 def test_every_engine_asks_in_the_same_words_before_a_column_goes(format_: str) -> None:
     on_spark = format_ in ("delta", "iceberg")
     rules = rules_for("spark" if on_spark else format_, format_)
-    live, wanted = (Table(NAME, columns(**dict.fromkeys(names, "int"))) for names in ("AB", "A"))
+    live, wanted = (Table(NAME, columns(**dict.fromkeys(names, "string"))) for names in ("AB", "A"))
     job = draft(Wanted(wanted), replace(live, extras=MODERN), rules, DROP).job
     (question,) = {step.confirm for step in rules.steps(job) if step.confirm}
     assert question == "drops B: the values are lost"
