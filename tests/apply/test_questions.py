@@ -26,7 +26,7 @@ def test_what_only_adds_asks_nothing(backend: MemoryBackend, store: Store) -> No
 def test_a_drop_asks_with_its_own_words(backend: MemoryBackend, store: Store) -> None:
     filled(backend, store)
     (one,) = asked(plan(backend, store, wanted(ID, STATUS), DROP))
-    assert one == (QuestionKind.DESTROY, "[main.orders] Drop amount of main.orders?")
+    assert one == (QuestionKind.DESTROY, "[main.orders] drops amount: the values are lost")
 
 
 def test_a_rewrite_is_asked_about_once_with_its_rows_and_the_old_copy_apart(

@@ -225,6 +225,23 @@ def test_drift_history_diff_and_import(shop: Shop) -> None:
     assert "Plan: nothing to do" in shop.run("plan", "extra").out
 
 
+def test_diff_knows_the_renames_that_were_applied(shop: Shop) -> None:
+    """Two renames in a row, one of a field inside a renamed column; the hints have left the file since."""
+    text = "table: p\ncolumns: [{{name: id, type: INT}}, {{name: {}, type: STRUCT<{} INT>{}}}]\n"
+    file = shop.root / "tables" / "p.yml"
+    first = ", renamed_from: a, fields: {x2: {renamed_from: x}}"
+    for steps in (("a", "x", ""), ("b", "x2", first), ("c", "x2", ", renamed_from: b")):
+        file.write_text(text.format(*steps))
+        assert shop.run("apply", "p", "--yes").code == 0
+    file.write_text(text.format("c", "x2", ""))
+    found, back = (
+        shop.run("diff", *sides).out for sides in (("dev@1", "dev@3"), ("dev@3", "dev@1"))
+    )
+    assert "~ main.p\n~     c     renamed from a\n~       x2  renamed from x\n" in found
+    assert "~ main.p\n~     a    renamed from c\n~       x  renamed from x2\n" in back
+    assert "~     c  renamed from b\n" in shop.run("diff", "dev@2", "dev").out
+
+
 def test_diff_tells_schemas_apart_and_columns_that_are_computed(shop: Shop) -> None:
     shop.sql("CREATE SCHEMA one; CREATE SCHEMA two")
     for schema, column in (("one", "a"), ("two", "b")):

@@ -199,6 +199,8 @@ def test_sarif_names_file_line_and_rule() -> None:
     rules = run["tool"]["driver"]["rules"]
     assert [r["id"] for r in rules] == ["F102", "F201", "F502"]
     assert all(r["shortDescription"]["text"] for r in rules)
+    assert all(f"`instar explain {r['id']}`" in r["help"]["text"] for r in rules)
+    assert all("docs/reference/codes.md" in r["help"]["markdown"] for r in rules)
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["level"] in {"error", "warning", "note"}

@@ -86,6 +86,10 @@ def test_a_crash_says_that_it_is_a_bug(command, monkeypatch: pytest.MonkeyPatch)
     assert "This is a bug in Instar 0." in said
     assert "command: instar version --format json" in said
     assert "journal: " in said
+    assert "where: " in said
+    assert "test_problems.py:" in said
+    assert "report these lines, with Python 3." in said
+    assert "the traceback that the same command prints with INSTAR_TRACEBACK=1" in said
     assert "geheim" not in said
     assert "Traceback" not in said
 

@@ -16,6 +16,9 @@ done:
   b <- a                          an earlier apply has carried this rename out
 changes:
   nothing
+policy: drop                        what is not declared goes (default: it stays)
+findings:                           what is said of it on the memory engine, where a case asks for it
+  warning F109 b: [s.t] the message.
 """
 
 from __future__ import annotations
@@ -48,6 +51,8 @@ class Case:
     wanted: Wanted = field(default_factory=lambda: Wanted(Table(TableName("s", "t"), ())))
     done: frozenset[tuple[Path, str]] = frozenset()
     changes: tuple[str, ...] = ()
+    drop: bool = False
+    findings: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"
@@ -69,7 +74,9 @@ def _case(text: str, file: str) -> Case:
         line = raw.strip()
         if line == "names: exact":
             case.exact = True
-        elif re.fullmatch(r"(live|wanted|done|changes):", line):
+        elif line == "policy: drop":
+            case.drop = True
+        elif re.fullmatch(r"(live|wanted|done|changes|findings):", line):
             block = blocks.setdefault(line[:-1], [])
         elif line and not line.startswith("//"):
             block.append(line)
@@ -78,6 +85,7 @@ def _case(text: str, file: str) -> Case:
     case.wanted = Wanted(*read_table(blocks["wanted"]))
     case.done = frozenset(_done(line) for line in blocks.get("done", []))
     case.changes = () if blocks["changes"] == ["nothing"] else tuple(blocks["changes"])
+    case.findings = tuple(blocks["findings"]) if "findings" in blocks else None
     return case
 
 

@@ -116,7 +116,7 @@ def test_drop_asks_first_and_says_that_it_destroys() -> None:
     (step,) = plan.steps
     assert step.destructive
     assert not step.reversible
-    assert step.confirm == "Drop gone of s.t?"
+    assert step.confirm == "drops gone: the values are lost"
 
 
 def test_allowing_column_removal_drops_too() -> None:
@@ -224,10 +224,27 @@ def test_a_drop_and_an_add_of_one_type_propose_a_rename() -> None:
     assert codes(plan) == ["F102", "F105"]
     finding = plan.findings[1]
     assert (
-        finding.message == "[s.t] 'mail' is new and 'email' is gone, both STRING: is it a rename?"
+        finding.message
+        == "[s.t] 'mail' is new and 'email' is not declared, both STRING: is it a rename?"
     )
     assert finding.hint == "If so, say `renamed_from: email`; else the values do not follow."
     assert accepted(plan) == ("+ mail STRING",)
+
+
+def test_a_column_that_goes_is_said_to_go() -> None:
+    plan = World("id INT\nemail STRING").plan("id INT\nmail STRING", DROP)
+    assert "'mail' is new and 'email' goes, both STRING" in plan.findings[0].message
+
+
+def test_an_expression_at_a_column_that_is_only_renamed_is_not_run_and_that_is_said() -> None:
+    world = World("id INT\nemail STRING", [{"id": 1, "email": "A"}])
+    hints = {("mail",): Hint(renamed_from="email", using="lower(email)")}
+    plan = world.plan("id INT\nmail STRING", hints=hints)
+    (finding,) = plan.findings
+    assert (finding.code, finding.severity, finding.path) == ("F110", Severity.WARNING, ("mail",))
+    assert codes(world.plan("id INT\nmail INT", hints=hints)) != ["F110"]
+    world.carry_out(plan)
+    assert world.plan("id INT\nmail STRING", hints=hints, done=plan.renames).findings == ()
 
 
 @pytest.mark.parametrize("using", ["upper(a)", 'trim("A")', "coalesce(`a`, '')"])

@@ -48,17 +48,29 @@ def test_the_rules_say_what_was_seen(backend: str) -> None:
     """Parquet's rules ask whether files outlive their definition: those of a table made by Instar do."""
     rules = rules_for(TYPES[backend], backend)
     rows = published()["operations"]
-    told = {s.name: foreseen(rules, s, {EXTERNAL: "yes"}).rung for s in operations()}
-    assert told == {name: row[backend]["rung"] for name, row in rows.items()}, REFRESH
+    cells = {s.name: foreseen(rules, s, {EXTERNAL: "yes"}) for s in operations()}
+    told = {name: (cell.rung, cell.also) for name, cell in cells.items()}
+    seen = {name: (row[backend]["rung"], row[backend]["also"]) for name, row in rows.items()}
+    assert told == seen, REFRESH
+
+
+def test_what_is_not_kept_stands_beside_the_rung() -> None:
+    rows = published()["operations"]
+    required = rows["add a NOT NULL column with a default"]["parquet"]
+    assert (required["rung"], required["also"][:5]) == ("metadata", "F603:")
+    assert rows["add a primary key"]["iceberg"]["also"].endswith("but not enforced.")
+    for swap in ("swap the names of two columns", "swap the names of two struct fields"):
+        assert all(cell["also"].startswith("E132:") for cell in rows[swap].values())
 
 
 @pytest.mark.parametrize("scenario", operations(), ids=str)
 def test_duckdb_does_it_again(scenario: Scenario) -> None:
     seen = probe(DuckDBHarness(duckdb.connect()), scenario)
-    assert seen.rung == published()["operations"][scenario.name]["duckdb"]["rung"], REFRESH
+    told = published()["operations"][scenario.name]["duckdb"]
+    assert (seen.rung, seen.also) == (told["rung"], told["also"]), REFRESH
 
 
-AGAIN = ("widen INT → BIGINT", "rename a struct field", "set NOT NULL")
+AGAIN = ("widen INT → BIGINT", "rename a struct field", "set NOT NULL", "add a primary key")
 
 
 @pytest.mark.spark
@@ -69,4 +81,5 @@ def test_spark_does_it_again(spark: SparkHandle, backend: str, name: str) -> Non
     chosen = next(s for s in operations() if s.name == name)
     harness = spark_harness(spark, SPARK_BACKENDS[backend], "again")
     seen = probe(harness, chosen)
-    assert seen.rung == published()["operations"][name][backend]["rung"], REFRESH
+    told = published()["operations"][name][backend]
+    assert (seen.rung, seen.also) == (told["rung"], told["also"]), REFRESH

@@ -9,13 +9,14 @@ from instar.app.wording import in_model_words
 from instar.backends.spark.parquet_rules import ParquetRules
 from instar.cli.screen import PLAIN
 from instar.cli.text import plan_text
+from instar.core.checks import EmptyProof, ProofResult
 from instar.core.plan import Cost
 from instar.core.planner import draft, finish
 from instar.core.refresh import Refresh, evolved
 from instar.core.schema import Hint, Table, TableName, Wanted
 from instar.core.types import Column, Integer, String, Struct
 from instar.run.duckdb_infer import DuckDBInferrer
-from instar.run.wanting import unfilled, wanted_table
+from instar.run.wanting import wanted_table
 from models.readers import reading
 from models.world import World, errors
 
@@ -45,10 +46,10 @@ def parquet(old: tuple[Column, ...], new: tuple[Column, ...], **hints: Hint) -> 
     said = {(name,): hint for name, hint in hints.items()}
     wanted = Wanted(Table(NAME, new, "parquet"), said, "models/my_model.sql")
     sketch = draft(wanted, live, RULES, Policy(), frozenset(), nested_order=True)
-    also = tuple(unfilled(wanted, live))
+    rows = tuple(ProofResult(p, int(isinstance(p, EmptyProof))) for p in sketch.proofs)
     advice = "Consider using Delta format"
-    way = Refresh("my_model", False, wanted.table, lambda: (), advice, also=also)
-    return in_model_words(evolved(sketch, finish(sketch, (), Cost(), RULES), Policy(), way))
+    way = Refresh("my_model", False, wanted.table, lambda: (), advice)
+    return in_model_words(evolved(sketch, finish(sketch, rows, Cost(), RULES), Policy(), way))
 
 
 BLOCK = """\
@@ -79,7 +80,7 @@ def test_a_required_column_of_parquet_needs_a_value_for_old_rows() -> None:
     plan = parquet(old, new)
     assert errors(plan) == ["F701"]
     (finding,) = [f for f in plan.findings if f.code == "F701"]
-    assert "'n' is NOT NULL and has no default for the rows that exist" in finding.message
+    assert "cannot add NOT NULL column 'n' without a default value" in finding.message
     assert errors(parquet(old, new, n=Hint(default="0"))) == []
 
 

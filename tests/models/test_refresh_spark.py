@@ -229,7 +229,7 @@ def test_a_new_required_column_of_parquet_is_not_let_through(lake: Lake) -> None
     lake.model("m", "SELECT id, n FROM src", front)
     (blocked,) = lake.plan().blocked
     (finding,) = [f for f in blocked.findings if f.code == "F701"]
-    assert "'n' is NOT NULL and has no default for the rows that exist" in finding.message
+    assert "cannot add NOT NULL column 'n' without a default value" in finding.message
     lake.run("allow_full_refresh")
     assert lake.rows("m") == [{"id": 1, "n": 10}, {"id": 2, "n": 20}]
 

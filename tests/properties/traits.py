@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,6 +12,20 @@ from core.strategies import Words
 from instar.core.types import Column, Integer, Path, String, Type, children
 from properties.conversions import IMPOSSIBLE, convert, known
 from properties.values import scalars, text
+
+PLAIN_NAMES = (
+    "a",
+    "Order",
+    "select",
+    "NULL",
+    "struct",
+    "map",
+    "left",
+    "not",
+    "interval",
+    "1a",
+    "_x",
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,12 @@ class Traits:
     def id(self) -> Column:
         """The first column of every table: each row's own number."""
         return Column("id", Integer(32), nullable=not self.required)
+
+
+def with_limits(traits: Traits) -> Traits:
+    """With limited text at every depth, under names that Spark can read back beside it."""
+    plain = st.sampled_from(PLAIN_NAMES) | st.from_regex(r"[a-z_][a-z0-9_]{0,3}", fullmatch=True)
+    return replace(traits, names=plain, scalars=(*traits.scalars, String(3), String(8)))
 
 
 def words_of(traits: Traits, names: Sequence[str], said: dict[str, Any]) -> Words:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from instar.app.opening import open_state
+from instar.app.retracing import Runs, Side, retraced
 from instar.core.changes import Change, CreateTable
 from instar.core.diff import diff
 from instar.core.schema import Table, TableName, Wanted
@@ -14,6 +16,7 @@ from instar.core.types import Column, without_identity
 from instar.errors import UsageError
 from instar.sources.manifest import load_manifest
 from instar.sources.names import is_own
+from instar.state import Store
 
 if TYPE_CHECKING:
     from instar.app.project import Project
@@ -54,7 +57,7 @@ def _single_file(side: str) -> bool:
     return side.endswith((".yml", ".yaml"))
 
 
-def _side(project: Project, side: str, other: str, spark: Any) -> dict[str, Wanted]:
+def _side(project: Project, side: str, other: str, spark: Any) -> dict[str, Side]:
     """By bare name in the home schema: two environments may keep a table in schemas of their own."""
     names = project.config.names
     if _single_file(side):
@@ -63,7 +66,7 @@ def _side(project: Project, side: str, other: str, spark: Any) -> dict[str, Want
         beside = other.partition("@")[0]
         chosen = project.environment(beside if beside in names else None)
         wanted = load_manifest(project.config, chosen, Path(side))
-        return {_key(wanted.table.name, chosen.schema): wanted}
+        return {_key(wanted.table.name, chosen.schema): Side(wanted)}
     env, _, version = side.partition("@")
     if env not in names:
         raise UsageError(
@@ -72,15 +75,24 @@ def _side(project: Project, side: str, other: str, spark: Any) -> dict[str, Want
             hint=f"Environments: {', '.join(names)}.",
         )
     home = project.environment(env).schema
-    tables = _recorded(project, env, version) if version else _live(project, env, spark)
-    return {_key(t.name, home): Wanted(t) for t in tables if not is_own(t.name.name)}
+    found = _recorded(project, env, version) if version else _live(project, env, spark)
+    with open_state(project.config, reading=True) as store:
+        return {
+            _key(t.name, home): Side(Wanted(t), _runs(store, env, t.name, run))
+            for t, run in found
+            if not is_own(t.name.name)
+        }
+
+
+def _runs(store: Store, env: str, table: TableName, run: str | None) -> Runs:
+    return {(env, n): done for n, done in store.renames_until(env, table, run)}
 
 
 def _key(name: TableName, home: str) -> str:
     return name.name if name.schema == home else f"{name.schema}.{name.name}"
 
 
-def _live(project: Project, env: str, spark: Any) -> tuple[Table, ...]:
+def _live(project: Project, env: str, spark: Any) -> Iterator[tuple[Table, None]]:
     """What is in the home schema, and in other schemas what is declared or was applied."""
     home = project.environment(env).schema
     with open_state(project.config, reading=True) as store:
@@ -88,16 +100,18 @@ def _live(project: Project, env: str, spark: Any) -> tuple[Table, ...]:
     known.update(w.table.name for w in project.wanted(env))
     abroad = sorted(name for name in known if name.schema != home)
     found = project.live(env, spark=spark)
-    return (*found, *project.live(env, abroad, spark=spark)) if abroad else found
+    everything = (*found, *project.live(env, abroad, spark=spark)) if abroad else found
+    return ((table, None) for table in everything)
 
 
-def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:
+def _recorded(project: Project, env: str, version: str) -> tuple[tuple[Table, str], ...]:
+    """The tables of that version, each with the run that made it so."""
     if not version.isdigit():
         raise UsageError("E117", f"'{version}' is not a version number", hint="Example: dev@2")
     with open_state(project.config, reading=True) as store:
         names = {event.table for event in store.history(env)}
         found = [v for name in sorted(names) for v in store.versions(env, name)]
-    tables = tuple(v.table for v in found if v.n == int(version))
+    tables = tuple((v.table, v.run) for v in found if v.n == int(version))
     if not tables:
         raise UsageError(
             "E117", f"no table has version {version} in '{env}'", hint="See `instar history`."
@@ -105,7 +119,7 @@ def _recorded(project: Project, env: str, version: str) -> tuple[Table, ...]:
     return tables
 
 
-def _difference(name: str, one: Wanted | None, other: Wanted | None) -> TableDifference | None:
+def _difference(name: str, one: Side | None, other: Side | None) -> TableDifference | None:
     del name
     if other is None:
         assert one is not None
@@ -118,7 +132,7 @@ def _difference(name: str, one: Wanted | None, other: Wanted | None) -> TableDif
         name=one.table.name,
         columns=tuple(without_identity(c) for c in _told(other.table, one.table)),
     )
-    changes = diff(source, replace(other, table=target))
+    changes = diff(source, replace(other.wanted, table=target, hints=retraced(one, other)))
     return TableDifference(one.table.name, changes) if changes else None
 
 

@@ -18,10 +18,11 @@ WORDS: Mapping[str, str] = {
     "not kept": "the engine does not keep it; a finding says so",
     "nothing": "nothing to do: the engine never kept it",
 }
+BESIDE = "not all of it is kept or enforced, or no manifest can ask for it"
 
 
 def published() -> dict[str, Any]:
-    """The matrix as data: `engines` (versions) and `operations` (operation → backend → rung and note)."""
+    """The matrix as data: `engines` (versions) and `operations` (operation → backend → rung, note and also)."""
     text = files("instar").joinpath(RESOURCE).read_text(encoding="utf-8")
     data: dict[str, Any] = json.loads(text)
     return data
@@ -41,9 +42,10 @@ def _text(data: Mapping[str, Any]) -> str:
     lines = [(" " * wide + "".join(f"{b:<10}" for b in backends)).rstrip()]
     for operation, row in data["operations"].items():
         lines.append(
-            f"{operation:<{wide}}" + "".join(f"{row[b]['rung']:<10}" for b in backends).rstrip()
+            f"{operation:<{wide}}" + "".join(f"{_starred(row[b]):<10}" for b in backends).rstrip()
         )
     lines += ["", *(f"{rung}: {words}" for rung, words in WORDS.items())]
+    lines.append(f"*: {BESIDE}; `instar matrix --format markdown` says what")
     lines.append("probed on " + ", ".join(f"{b} {v}" for b, v in data["engines"].items()))
     return "\n".join(lines)
 
@@ -58,13 +60,17 @@ def _markdown(data: Mapping[str, Any]) -> str:
     for operation, row in data["operations"].items():
         cells = [_marked(row[b], notes) for b in backends]
         lines.append(f"| {operation} | " + " | ".join(cells) + " |")
-    lines += ["", *(f"- **{rung}**: {words}" for rung, words in WORDS.items()), ""]
+    lines += ["", *(f"- **{rung}**: {words}" for rung, words in WORDS.items())]
+    lines += [f"- **\\***: {BESIDE}", ""]
     lines += [f"{number}. {note}" for note, number in notes.items()]
     return "\n".join(lines)
 
 
+def _starred(cell: Mapping[str, str]) -> str:
+    return cell["rung"] + ("*" if cell["also"] else "")
+
+
 def _marked(cell: Mapping[str, str], notes: dict[str, int]) -> str:
-    if not cell["note"]:
-        return cell["rung"]
-    number = notes.setdefault(cell["note"].replace("|", "\\|"), len(notes) + 1)
-    return f"{cell['rung']} ({number})"
+    said = (cell[key].replace("|", "\\|") for key in ("note", "also") if cell[key])
+    numbers = [str(notes.setdefault(note, len(notes) + 1)) for note in said]
+    return f"{_starred(cell)} ({', '.join(numbers)})" if numbers else cell["rung"]

@@ -34,7 +34,7 @@ from instar.errors import ProjectError
 from instar.run.building import ADOPTS, Builder
 from instar.run.inferring import CannotInfer, Inferrer
 from instar.run.rendering import rendered, stand_in
-from instar.run.wanting import check_output, unfilled, wanted_table
+from instar.run.wanting import check_output, wanted_table
 from instar.sources.models import Model, Models, Target
 from instar.sources.models_sql import Read
 from instar.state import Store
@@ -260,8 +260,6 @@ def _evolution(
     if there is None or not sketch.changes:
         return completed(sketch, backend, {}, work.listener)
     way = _way(work, model, wanted_table(model, inferred, None, inferrer))
-    if model.format == "parquet":
-        way = replace(way, also=tuple(unfilled(wanted, there)))
     plan = completed(sketch, backend, backend.measure([model.table]), work.listener)
     found = evolved(sketch, plan, policy, way)
     if any(f.code == "F701" for f in found.findings) and _never_filled(work, model):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from instar.core.nearest import closest
 from instar.core.schema import TableName
 from instar.errors import UsageError
-from instar.sources.reading import closest
 
 
 def named(name: TableName, patterns: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from instar.app.events import Listener
 from instar.app.lifecycle import STRANDED, stranded
+from instar.app.proving import proven
 from instar.backends.base import Backend, NotATable
 from instar.backends.keeping import Leftover
 from instar.backends.registry import Engine
@@ -19,7 +20,6 @@ from instar.core.planner import Draft, draft, finish
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import path_text
-from instar.errors import EngineError
 from instar.state import Store
 
 
@@ -98,10 +98,8 @@ def completed(
     results: Sequence[ProofResult] = ()
     if sketch.proofs and sketch.provable:
         listener.progress(f"checking rows of {sketch.name}", 0, cost.rows)
-        try:
-            results = backend.prove(sketch.job, sketch.proofs)
-        except EngineError as error:
-            return _unprovable(sketch, backend, error)
+        results, refused = proven(sketch, backend)
+        sketch = replace(sketch, findings=(*sketch.findings, *refused))
     return finish(sketch, tuple(results), cost, backend.rules)
 
 
@@ -128,26 +126,6 @@ def with_readers(plan: TablePlan, backend: Backend, own: Container[TableName]) -
         key="columns",
     )
     return replace(plan, status=Status.BLOCKED, steps=(), findings=(*plan.findings, finding))
-
-
-def _unprovable(sketch: Draft, backend: Backend, error: EngineError) -> TablePlan:
-    finding = Finding(
-        "F204",
-        Severity.ERROR,
-        f"[{sketch.name}] the rows could not be checked: {error.message.splitlines()[0]}",
-        error.hint or "Look at the expressions of this table's manifest.",
-    )
-    return TablePlan(
-        sketch.name,
-        backend.rules.name,
-        Status.BLOCKED,
-        sketch.changes,
-        (*sketch.findings, finding),
-        (),
-        sketch.live,
-        sketch.job.target,
-        origin=sketch.wanted.origin,
-    )
 
 
 def _without_steps(

@@ -13,12 +13,14 @@ from instar.core.changes import (
     ReorderColumns,
 )
 from instar.core.classify import Classified, Safety
+from instar.core.findings import Finding
 from instar.core.plan import TablePlan
 
 _HINTS = {
     "F101": "Give the column a `default` in the model's frontmatter.",
     "F104": "Pass --allow-full-refresh to recompute the table.",
     "F105": "If so, say `renamed_from` for the new column in the model's frontmatter.",
+    "F110": "Remove it.",
     "F201": "Mend the query so that the type stays, or pass --allow-full-refresh to recompute the table.",
     "F202": "Mend the `default` or the `backfill` of the column in the frontmatter.",
     "F203": "Give the column a `default` or a `backfill` without NULLs in the frontmatter.",
@@ -36,8 +38,7 @@ _KEYS = {"_using": "backfill", "_default": "default"}
 
 def in_model_words(plan: TablePlan) -> TablePlan:
     said = tuple(
-        replace(f, message=_spoken(f.message), hint=_HINTS.get(f.code, f.hint))
-        for f in plan.findings
+        replace(f, message=_spoken(f), hint=_HINTS.get(f.code, f.hint)) for f in plan.findings
     )
     if plan.backend == "parquet":
         said = tuple(replace(f, message=_without_copy(f.message)) for f in said)
@@ -59,7 +60,10 @@ def _without_copy(message: str) -> str:
     )
 
 
-def _spoken(message: str) -> str:
+def _spoken(finding: Finding) -> str:
+    message = finding.message
+    if finding.code == "F105":
+        message = message.replace("is not declared", "is no longer returned")
     for key, word in _KEYS.items():
         message = message.replace(f"the {key} of", f"the {word} of").replace(
             f"by {key}", f"by {word}"

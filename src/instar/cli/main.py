@@ -17,6 +17,9 @@ from instar.cli.help import NoSuchCommand, Root
 from instar.cli.index import COMMANDS
 from instar.errors import InstarError
 
+_FRAMES = 3
+"""How many places of a traceback a crash shows."""
+
 _ABOUT = """Schema evolution for data pipelines on Spark: planned, proven, crash-safe.
 
 Say in tables/*.yml what a table should look like; Instar compares that with what is live, says what
@@ -134,6 +137,7 @@ def _interrupted() -> None:
 
 
 def _crashed(error: Exception, words: list[str]) -> int:
+    import platform
     import shlex
 
     from instar.state.redact import redacted
@@ -149,9 +153,24 @@ def _crashed(error: Exception, words: list[str]) -> int:
         "  journal: what was applied is in the project's state store (.instar/state.db unless"
         " instar.yml says otherwise); `instar recover` finishes what was begun."
     )
-    shown.problem("  help: run it again with INSTAR_TRACEBACK=1 and report what it prints.")
+    shown.problem(f"  where: {_frames(error)}")
+    shown.problem(
+        f"  help: report these lines, with Python {platform.python_version()} on {platform.system()}, and"
+        " the traceback that the same command prints with INSTAR_TRACEBACK=1."
+    )
     _traceback(error)
     return 1
+
+
+def _frames(error: BaseException) -> str:
+    """The innermost places of a traceback, without any value: a crash may not come a second time."""
+    import traceback
+    from pathlib import Path
+
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    return " > ".join(
+        f"{'/'.join(Path(f.filename).parts[-2:])}:{f.lineno} {f.name}" for f in frames
+    )
 
 
 def _traceback(error: BaseException) -> None:

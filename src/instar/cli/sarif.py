@@ -15,6 +15,7 @@ from instar.core.plan import Plan
 from instar.errors import Location
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_PAGE = "docs/reference/codes.md"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -56,7 +57,11 @@ def _rule(code: str) -> dict[str, Any]:
         "id": code,
         "shortDescription": {"text": doc.title},
         "fullDescription": {"text": doc.why},
-        "help": {"text": doc.fix},
+        # No helpUri: that must be an absolute address, and the page is a file of the project.
+        "help": {
+            "text": f"{doc.fix} `instar explain {code}` says the same; all codes: {_PAGE}.",
+            "markdown": f"{doc.fix}\n\n`instar explain {code}` says the same; all codes: `{_PAGE}`.",
+        },
     }
 
 

@@ -88,6 +88,14 @@ ERRORS: dict[str, CodeDoc] = {
         " leaves a folder with `_delta_log/_staged_commits` behind, which then stands in the way.",
         "Look into the folder that the message names and remove it, then run `instar apply` again.",
     ),
+    "E217": CodeDoc(
+        "Spark cannot read a table's definition",
+        "The catalog has the table, and Spark fails on what it wrote down of it itself. It does so for a"
+        " column that holds both a nested VARCHAR(n) or CHAR(n) and a field name that needs quotes; it can"
+        " then not drop the table either. Instar refuses such a type in the plan (F601).",
+        "Remove the table where the catalog is kept (its metastore), or drop its schema with CASCADE if"
+        " nothing else is in it. The files stay where they are.",
+    ),
     "E220": CodeDoc(
         "DuckDB refused a statement",
         "The statement failed; its whole transaction was rolled back, so that nothing of the step is"

@@ -30,7 +30,7 @@ FINDINGS: dict[str, CodeDoc] = {
     ),
     "F105": CodeDoc(
         "A drop and an add that look like a rename",
-        "A column is gone and one of the same type is new beside it. Instar never guesses: unless it"
+        "A live column is not declared and one of the same type is new beside it. Instar never guesses: unless it"
         " is said, the new column begins without the old values.",
         "If it is a rename, write `renamed_from: OLD_NAME` at the new column.",
     ),
@@ -50,6 +50,19 @@ FINDINGS: dict[str, CodeDoc] = {
         "A column is added or renamed to a name that another column still has, because that one is not"
         " dropped under this policy.",
         "Drop the old one with --column-conflict drop, or choose another name.",
+    ),
+    "F109": CodeDoc(
+        "A declared rename whose old name is not live",
+        "The manifest says that a column was renamed from another, but the table has neither name, and it"
+        " has a column that nobody declares: most likely the old name is mistyped. The new column would"
+        " begin without the old values. It is an error where a column beside it would be dropped.",
+        "Name the live column in `renamed_from`, or remove `renamed_from` if the column is new.",
+    ),
+    "F110": CodeDoc(
+        "An expression that is not run",
+        "A '_using' expression gives a new column its values, or an old one the values of another type."
+        " This column is only renamed: its values stay as they are.",
+        "Remove '_using'; or leave `renamed_from` out, and the column is a new one with computed values.",
     ),
     # --- F2xx values in the rows ---
     "F201": CodeDoc(
@@ -73,7 +86,7 @@ FINDINGS: dict[str, CodeDoc] = {
         "The rows could not be checked",
         "The engine refused the query that proves the change, most often because an expression in the"
         " manifest names something that the table does not have.",
-        "Read the engine's words in the finding and mend the table's expressions.",
+        "Read the engine's words in the finding and mend the expression at its line.",
     ),
     # --- F3xx keys and constraints ---
     "F301": CodeDoc(

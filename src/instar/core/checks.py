@@ -6,6 +6,7 @@ table in one pass. `Cast` looks at live values; the others look at rows as they 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from instar.core.changes import (
@@ -19,9 +20,9 @@ from instar.core.changes import (
     modification,
 )
 from instar.core.findings import Finding, Severity, Witness
-from instar.core.matching import Fold
+from instar.core.matching import Fold, at_path
 from instar.core.promotions import Verdict, promotion
-from instar.core.schema import Check, TableName, Unique, Wanted
+from instar.core.schema import Check, Table, TableName, Unique, Wanted
 from instar.core.types import Path, Type, path_text, type_text
 
 MAX_WITNESSES = 100
@@ -107,6 +108,20 @@ def proofs_for(changes: tuple[Change, ...], wanted: Wanted, fold: Fold) -> tuple
                 pass
     found += _held(changes, wanted, fold)
     return tuple(dict.fromkeys(found))
+
+
+def unkept_proofs(
+    changes: tuple[Change, ...], declared: Table, wanted: Wanted, fold: Fold
+) -> Iterator[Proof]:
+    """A new column that is declared NOT NULL needs a value for the rows that exist, also where the engine
+    will not keep it so; `declared` is what the manifest says, `wanted` what the engine keeps of it."""
+    for change in changes:
+        if not isinstance(change, AddColumn) or not change.column.nullable:
+            continue
+        said, hint = at_path(declared.columns, change.path, fold), wanted.hint(change.path, fold)
+        value = hint.using or hint.default or change.column.default
+        if said is not None and not said.nullable and value is None:
+            yield EmptyProof(change.path)
 
 
 def _added(

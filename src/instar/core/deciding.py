@@ -1,4 +1,4 @@
-"""What is said of a decision: what the policy leaves as it is, renames in doubt, rewrites not allowed."""
+"""What is said of a decision: what the policy leaves as it is, names that clash, rewrites not allowed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from instar.core.changes import (
 )
 from instar.core.classify import Classified, Safety
 from instar.core.findings import Finding, Severity
-from instar.core.matching import DoneRenames, Fold, folded
+from instar.core.matching import Fold, folded
 from instar.core.plan import Capability, Rung
 from instar.core.policy import Policy
-from instar.core.renaming import mentions
 from instar.core.schema import Table, TableName, Wanted
-from instar.core.types import Path, bare, path_text, type_text, walk
+from instar.core.types import Path, path_text, walk
 
 
 def policy_findings(
@@ -103,74 +102,6 @@ def _described(change: Change) -> str:
             return f"partitioning by ({', '.join(old)})"
         case _:
             return "something"
-
-
-def rename_findings(
-    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold, done: DoneRenames
-) -> Iterator[Finding]:
-    """Renames that look like one and are not declared, and declared ones that are not done."""
-    yield from _unsaid_renames(classified, wanted, fold)
-    yield from _open_renames(classified, wanted, fold, done)
-
-
-def _unsaid_renames(
-    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold
-) -> Iterator[Finding]:
-    """A drop and an add of one type side by side look like a rename; that is said, never guessed.
-
-    One whose expression already reads the column that goes takes the values along.
-    """
-    table = wanted.table.name
-    adds = [c.change for c in classified if isinstance(c.change, AddColumn)]
-    for item in classified:
-        if not isinstance(item.change, DropColumn):
-            continue
-        dropped = item.change
-        for add in adds:
-            alike = bare(add.column.type) == bare(dropped.column.type)
-            if (
-                alike
-                and add.path[:-1] == dropped.path[:-1]
-                and not _reads(add, dropped, wanted, fold)
-            ):
-                yield Finding(
-                    "F105",
-                    Severity.WARNING,
-                    f"[{table}] '{path_text(add.path)}' is new and '{path_text(dropped.path)}' is gone, "
-                    f"both {type_text(add.column.type)}: is it a rename?",
-                    f"If so, say `renamed_from: {dropped.path[-1]}`; else the values do not follow.",
-                    add.path,
-                )
-
-
-def _reads(add: AddColumn, dropped: DropColumn, wanted: Wanted, fold: Fold) -> bool:
-    hint = wanted.hint(add.path, fold)
-    return any(mentions(sql, dropped.path[-1]) for sql in (hint.using, hint.default) if sql)
-
-
-def _open_renames(
-    classified: tuple[Classified, ...], wanted: Wanted, fold: Fold, done: DoneRenames
-) -> Iterator[Finding]:
-    """A declared rename whose old and new column are both live: whose values count is not ours to say."""
-    claims = {
-        (folded(path, fold)[:-1], fold(hint.renamed_from)): path
-        for path, hint in wanted.hints.items()
-        if hint.renamed_from and (folded(path, fold), fold(hint.renamed_from)) not in done
-    }
-    for item in classified:
-        if not isinstance(item.change, DropColumn):
-            continue
-        old = folded(item.change.path, fold)
-        heir = claims.get((old[:-1], old[-1]))
-        if heir is not None:
-            yield Finding(
-                "F107",
-                Severity.ERROR if item.accepted else Severity.WARNING,
-                f"[{wanted.table.name}] '{path_text(heir)}' is declared as renamed from "
-                f"'{path_text(item.change.path)}', but both are live.",
-                "Bring the values together and drop one of the two, or remove `renamed_from`.",
-                heir,
-            )
 
 
 def name_clashes(target: Table, fold: Fold) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -89,6 +89,12 @@ class Step:
     irreversible: tuple[str, ...] = ()
     repeatable: bool = False
     data: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def drop_question(columns: Iterable[str]) -> str | None:
+    """The question before columns go; None where none does."""
+    names = ", ".join(columns)
+    return f"drops {names}: the values are lost" if names else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,18 @@ from instar.core.changes import (
     Nullability,
     ReorderColumns,
 )
-from instar.core.checks import Proof, ProofResult, finding_for, proofs_for, told_apart
+from instar.core.checks import (
+    Proof,
+    ProofResult,
+    finding_for,
+    proofs_for,
+    told_apart,
+    unkept_proofs,
+)
 from instar.core.classify import Classified, classify
-from instar.core.deciding import name_clashes, policy_findings, rename_findings, rung_findings
+from instar.core.deciding import name_clashes, policy_findings, rung_findings
 from instar.core.diff import diff
+from instar.core.doubts import rename_findings
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
 from instar.core.matching import DoneRenames, Fold, folded
@@ -74,7 +82,7 @@ def draft(
     nested_order: bool = False,
 ) -> Draft:
     """Decide what happens to one table; `nested_order`: fields inside a column take the wanted order."""
-    tracked = _tracked(wanted, live)
+    tracked, declared = _tracked(wanted, live), wanted.table
     wanted, findings = rules.normalize(wanted, live)
     changes = tuple(_beside_key(diff(live, wanted, rules.fold, done), policy))
     if live is not None and not changes:
@@ -94,15 +102,21 @@ def draft(
     said = (
         *findings,
         *policy_findings(classified, tracked, wanted, policy),
-        *rename_findings(classified, wanted, rules.fold, done),
+        *rename_findings(classified, live, wanted, rules.fold, done),
         *name_clashes(target, rules.fold),
         *rung_findings(zip(accepted, able, strict=True), policy, tracked, wanted, rules.fold),
     )
     projection = project(live, target, accepted, wanted, rules.fold) if live else ()
     job = Job(live, target, accepted, projection, wanted, rung, why)
-    proofs = proofs_for(accepted, wanted, rules.fold) if live else ()
+    proofs = _proofs(accepted, declared, wanted, rules.fold) if live else ()
     lost = tuple(dict.fromkeys(note for c in able for note in c.lasting(rung)))
     return Draft(wanted, live, classified, said, job, proofs, lost, tracked)
+
+
+def _proofs(
+    accepted: tuple[Change, ...], declared: Table, wanted: Wanted, fold: Fold
+) -> tuple[Proof, ...]:
+    return (*proofs_for(accepted, wanted, fold), *unkept_proofs(accepted, declared, wanted, fold))
 
 
 def _tracked(declared: Wanted, live: Table | None) -> bool:

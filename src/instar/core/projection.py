@@ -6,8 +6,8 @@ goes by name everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from instar.core.changes import (
     AddColumn,
@@ -107,6 +107,41 @@ def _carried(carry: Carry) -> bool:
             return _carried(key) and _carried(value)
         case Same() | Converted():
             return True
+
+
+def with_expressions(
+    projection: Projection, chosen: Callable[[Path], bool], parent: Path = ()
+) -> Projection:
+    """The projection with the expressions at the chosen paths only; other values stay as they were."""
+    return tuple(_chosen(field, chosen, (*parent, field.column.name)) for field in projection)
+
+
+def _chosen(field: FieldCarry, chosen: Callable[[Path], bool], path: Path) -> FieldCarry:
+    match field.source:
+        case FromExpression() if not chosen(path):
+            return replace(field, source=Nothing())
+        case FromOld(name, carry, fill):
+            kept = fill if chosen(path) else None
+            return replace(
+                field, source=FromOld(name, _inside(carry, chosen, field.column.type, path), kept)
+            )
+        case _:
+            return field
+
+
+def _inside(carry: Carry, chosen: Callable[[Path], bool], type_: Type, path: Path) -> Carry:
+    match carry, type_:
+        case StructCarry(fields), _:
+            return StructCarry(with_expressions(fields, chosen, path))
+        case ArrayCarry(element), Array(part):
+            return ArrayCarry(_inside(element, chosen, part.type, (*path, part.name)))
+        case MapCarry(key, value), Map(first, second):
+            return MapCarry(
+                _inside(key, chosen, first.type, (*path, first.name)),
+                _inside(value, chosen, second.type, (*path, second.name)),
+            )
+        case _:
+            return carry
 
 
 def project(

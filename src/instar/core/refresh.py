@@ -19,17 +19,14 @@ from instar.core.promotions import Verdict, promotion
 from instar.core.schema import Table
 from instar.core.types import Path, path_text, type_text
 
-_STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F501", "F601"))
+_STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F109", "F501", "F601"))
 """Findings of the plan whose reason a refresh takes away."""
 _ROWS = frozenset(("F201", "F202", "F203", "F204", "F301", "F302"))
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """The way out of one model: its name, whether its strategy asks for it, and how it is done.
-
-    `also` are reasons for it that the plan of the table does not see.
-    """
+    """The way out of one model: its name, whether its strategy asks for it, and how it is done."""
 
     model: str
     always: bool
@@ -37,7 +34,6 @@ class Refresh:
     steps: Callable[[], tuple[Step, ...]]
     advice: str = ""
     because: str = "the model's strategy is full_refresh"
-    also: tuple[str, ...] = ()
 
 
 def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> TablePlan:
@@ -46,12 +42,12 @@ def evolved(sketch: Draft, plan: TablePlan, policy: Policy, way: Refresh) -> Tab
         return plan
     if way.always:
         return _refreshed(sketch, plan, way, way.because)
-    reasons = list(dict.fromkeys((*way.also, *_reasons(sketch, plan, policy))))
+    reasons = list(dict.fromkeys(_reasons(sketch, plan, policy)))
     if not reasons:
         return plan
     if policy.allow_full_refresh:
         return _refreshed(sketch, plan, way, "; ".join(reasons))
-    removal = not way.also and _only_removal(sketch, plan, policy)
+    removal = _only_removal(sketch, plan, policy)
     return _blocked(plan, way, reasons, removal=removal)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -43,17 +43,6 @@ def wanted_table(
     table = Table(model.table, columns, format=model.format, partition_by=_partitions(model))
     hints = _hints(model, columns, live, inferrer)
     return Wanted(table, MappingProxyType(hints), model.origin)
-
-
-def unfilled(wanted: Wanted, live: Table) -> Iterator[str]:
-    """New NOT NULL columns that no old row has a value for; asked where the format keeps no NOT NULL."""
-    there = {c.name.casefold() for c in live.columns}
-    for column in wanted.table.columns:
-        hint = wanted.hints.get((column.name,), Hint())
-        names = {column.name.casefold(), (hint.renamed_from or "").casefold()}
-        new = not names & there
-        if new and not column.nullable and hint.default is None and hint.using is None:
-            yield f"'{column.name}' is NOT NULL and has no default for the rows that exist"
 
 
 def _partitions(model: Model) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from instar.core.nearest import closest
 from instar.errors import ProjectError
 from instar.sources.keys import Key, Keys, Kind
 from instar.sources.nodes import FLAGS, MappingNode, Node, Scalar, SequenceNode
@@ -27,14 +27,6 @@ class Read:
 
     def place(self, key: str) -> Node:
         return self.nodes.get(key, self.at)
-
-
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant."""
-    known = list(known)
-    folded = {k.casefold(): k for k in known}
-    found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
 
 
 def suggestion(word: str, known: Iterable[str], what: str) -> str:

@@ -128,6 +128,22 @@ class Memory:
         found: DoneRenames = self._doc(rows[0][0]) if rows else frozenset()
         return found
 
+    def renames_until(
+        self, env: str, table: TableName, run: str | None = None
+    ) -> tuple[tuple[int, DoneRenames], ...]:
+        """What each finished run had as done, newest first, from that run back; by the entry's number."""
+        where, values = "env = ? AND schema = ? AND name = ?", [env, *_parts(table)]
+        upto = ""
+        if run is not None:
+            upto = f" AND id <= (SELECT max(id) FROM entries WHERE {where} AND run = ?)"
+            values = [*values, *values, run]
+        rows = self._database.read(
+            f"SELECT id, renames FROM entries WHERE {where} AND status = 'finished'{upto}"
+            " ORDER BY id DESC",
+            values,
+        )
+        return tuple((int(n), self._doc(doc)) for n, doc in rows)
+
     def kept(self, env: str) -> tuple[Kept, ...]:
         rows = self._database.read(
             "SELECT k.schema, k.name, k.kept_schema, k.kept_name, k.run, k.at, (SELECT min(e.command)"

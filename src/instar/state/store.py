@@ -100,6 +100,11 @@ class Store:
     def renames_before(self, env: str, table: TableName, run: str) -> DoneRenames:
         return self._memory.renames_before(env, table, run)
 
+    def renames_until(
+        self, env: str, table: TableName, run: str | None = None
+    ) -> tuple[tuple[int, DoneRenames], ...]:
+        return self._memory.renames_until(env, table, run)
+
     def remember_renames(self, env: str, table: TableName, renames: DoneRenames) -> None:
         self._memory.remember_renames(env, table, renames)
 

@@ -105,7 +105,7 @@ def test_drop(world: World) -> None:
     plan = world.apply(want(ID))
     step = plan.steps[0]
     assert (step.rung, step.destructive, step.reversible) == (Rung.METADATA, True, False)
-    assert step.confirm == "drops note of main.t: the values are lost"
+    assert step.confirm == "drops note: the values are lost"
     assert rows(world) == [(1,)]
 
 

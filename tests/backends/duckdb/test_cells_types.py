@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from backends.duckdb.world import ID, NOTE, World, filled, rows, want
 from backends.world import BIG, INT, REORDER, TEXT, rung
+from instar.core.findings import Severity
 from instar.core.plan import Rung, Status
 from instar.core.schema import Check, Hint, Unique
 from instar.core.types import Column, Date, Decimal, Float, Timestamp
@@ -147,6 +150,22 @@ def test_a_generated_column_is_carried_through_a_rewrite(world: World) -> None:
     assert rung(plan) is Rung.REWRITE
     world.sql("INSERT INTO t VALUES (2, 9)")
     assert rows(world) == [(1, 2, 3), (2, 9, 10)]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [Column("g", BIG), Column("g", INT, default="3"), Column("g", INT, nullable=False)],
+    ids=["type", "default", "nullability"],
+)
+def test_a_generated_column_changes_only_its_name_and_comment(world: World, wish: Column) -> None:
+    filled(world, "id INT, a INT, g INT GENERATED ALWAYS AS (a + 1)", "(1, 2)")
+    (finding,) = world.plan(want(ID, Column("a", INT), wish)).findings
+    assert (finding.code, finding.severity, finding.path) == ("F601", Severity.ERROR, ("g",))
+    assert "'g' is generated" in finding.message
+    named = want(ID, Column("a", INT), Column("h", INT, comment="twice"))
+    named = replace(named, hints={("h",): Hint(renamed_from="g")})
+    world.apply(named)
+    assert rows(world) == [(1, 2, 3)]
 
 
 def test_a_collation_is_carried_through_a_rewrite(world: World) -> None:

@@ -16,6 +16,7 @@ from instar.testing.scenario import Row, Shape
 OTHERWISE: dict[str, str] = {
     "narrow int to tinyint, out of range": "there is no tinyint: smallint holds 128 and 300",
     "make a field of a struct NOT NULL, with NULLs": "jsonb has no NOT NULL inside",
+    "add a NOT NULL field with no value for old rows": "jsonb has no NOT NULL inside",
     "narrow a field of a struct, out of range": "numbers in jsonb have no width",
     "narrow the values of a map, out of range": "numbers in jsonb have no width",
     "add a field with a fill to a struct": "jsonb has no fields to fill",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from backends.spark.helpers import FREE, column, columns, hinted
+from instar.backends.registry import rules_for
 from instar.backends.spark.delta_inspect import check_expression, check_sql
 from instar.backends.spark.delta_moves import level_moves, rename_order
 from instar.backends.spark.delta_rules import DeltaRules
@@ -21,12 +23,14 @@ from instar.core.changes import FIRST
 from instar.core.findings import Severity
 from instar.core.plan import Rung
 from instar.core.planner import draft
+from instar.core.policy import ColumnConflict, Policy
 from instar.core.schema import Check, Hint, Table, TableName, Wanted
 from instar.core.types import Column, path_text, struct
 from instar.expressions import BadExpression
 
 RULES = DeltaRules()
 NAME = TableName("s", "t")
+DROP = Policy(ColumnConflict.DROP)
 MODERN = {
     "delta.columnMapping.mode": "name",
     "delta.enableTypeWidening": "true",
@@ -137,6 +141,16 @@ def test_the_last_field_of_a_struct_goes_behind_the_new_one() -> None:
     assert [(f.code, f.severity) for f in findings] == [("F601", Severity.ERROR)]
 
 
+@pytest.mark.parametrize("format_", ["duckdb", "delta", "iceberg", "postgres", "snowflake"])
+def test_every_engine_asks_in_the_same_words_before_a_column_goes(format_: str) -> None:
+    on_spark = format_ in ("delta", "iceberg")
+    rules = rules_for("spark" if on_spark else format_, format_)
+    live, wanted = (Table(NAME, columns(**dict.fromkeys(names, "string"))) for names in ("AB", "A"))
+    job = draft(Wanted(wanted), replace(live, extras=MODERN), rules, DROP).job
+    (question,) = {step.confirm for step in rules.steps(job) if step.confirm}
+    assert question == "drops B: the values are lost"
+
+
 def test_a_column_of_the_clustering_is_released_before_it_goes() -> None:
     live = Table(NAME, columns(a="int", gone="int"), cluster_by=("a", "gone"), extras=MODERN)
     wish = Table(NAME, columns(a="int"), cluster_by=("a",))
@@ -184,6 +198,33 @@ def test_what_belongs_to_one_table_alone_is_no_wish(key: str) -> None:
 def test_what_cannot_be_meant_blocks(wanted: Wanted, words: str) -> None:
     _, findings = RULES.normalize(wanted, None)
     assert any(words in f.message and f.severity is Severity.ERROR for f in findings)
+
+
+ODD_BESIDE_LIMIT = [
+    (None, "struct<`b c`: int, d: varchar(3)>", "b c"),
+    (None, "array<struct<a: int, größe: struct<d: char(3)>>>", "größe"),
+    (None, "map<varchar(3), struct<`1`: int>>", "1"),
+    ("struct<`b c`: int>", "struct<`b c`: int, d: varchar(3)>", "b c"),
+    ("struct<d: varchar(3)>", "struct<d: varchar(3), `b.c`: int>", "b.c"),
+    ("struct<`b c`: int>", "struct<d: varchar(3)>", "b c"),
+    (None, "struct<b_c: int, 1a: int, left: int, d: varchar(3)>", None),
+    (None, "struct<`b c`: int, d: string>", None),
+    ("struct<`b c`: int, d: varchar(3)>", "struct<`b c`: int, d: varchar(3)>", None),
+    ("struct<`b c`: int, d: varchar(3)>", "struct<b_c: int, d: varchar(3)>", None),
+]
+
+
+@pytest.mark.parametrize(("live", "wanted", "name"), ODD_BESIDE_LIMIT)
+def test_an_odd_name_beside_nested_text_with_a_limit_blocks(
+    live: str | None, wanted: str, name: str | None
+) -> None:
+    """Spark writes such a type down without quotes and cannot read it back."""
+    there = Table(NAME, columns(v=live), extras=MODERN) if live else None
+    hints = {("v", "b_c"): Hint(renamed_from="b c")}
+    sketch = draft(Wanted(Table(NAME, columns(v=wanted)), hints), there, RULES, FREE)
+    said = [f.message for f in sketch.findings if f.code == "F601"]
+    assert bool(said) == (name is not None)
+    assert all(f"a field '{name}'" in words for words in said)
 
 
 LIVE = Table(

@@ -68,6 +68,27 @@ def test_what_a_dropped_table_left_behind_is_not_read(pq: Lake) -> None:
     assert pq.rows("left") == []
 
 
+def test_a_table_that_spark_cannot_read_hides_no_other(spark: SparkHandle) -> None:
+    """It wrote the limit of `d` down beside `b c` without quotes; it can drop such a table no more."""
+    schema = f"{SCHEMA}_unreadable"
+    lake = Lake(ParquetBackend(spark), schema)
+    spark.run(f"CREATE SCHEMA spark_catalog.{schema}")
+    try:
+        lake.migrate(lake.table("fine", col("id", "int")))
+        spark.run(
+            f"CREATE TABLE {lake.full('bad')} (v STRUCT<`b c`: INT, d: VARCHAR(3)>) USING parquet"
+        )
+        assert lake.backend.list_tables(schema) == [lake.name("fine")]
+        kinds = {other.name.name: other.kind for other in lake.backend.foreign(schema)}
+        assert kinds == {"bad": "unreadable table"}
+        assert lake.live("fine").columns == (col("id", "int"),)
+        with pytest.raises(EngineError, match=r"bad.*PARSE_SYNTAX_ERROR") as error:
+            lake.backend.inspect([lake.name("fine"), lake.name("bad")])
+        assert error.value.code == "E217"
+    finally:
+        spark.run(f"DROP SCHEMA spark_catalog.{schema} CASCADE")
+
+
 def test_what_is_no_parquet_table_is_said(pq: Lake) -> None:
     pq.sql(f"CREATE OR REPLACE VIEW spark_catalog.{SCHEMA}.seen AS SELECT 1 AS id")
     pq.sql(f"CREATE TABLE spark_catalog.{SCHEMA}.delta (id int) USING delta")

@@ -127,6 +127,7 @@ def test_what_parquet_does_not_keep_is_said_and_left_out() -> None:
         Table(TableName("db", "odd name"), (col("a", "int"),)),
         table(col("a", "timestamp"), partition_by=("days(a)",)),
         table(col("a", "struct<>")),
+        table(col("a", "struct<`b c`: int, d: varchar(3)>")),
     ],
 )
 def test_what_parquet_cannot_hold_blocks(wanted: Table) -> None:

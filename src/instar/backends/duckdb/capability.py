@@ -13,7 +13,14 @@ from instar.backends.duckdb.facts import Facts, facts_of
 from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.spelling import Expression, bound_type, spelled
 from instar.backends.relational import capability as relational
-from instar.backends.relational.capability import always, fills_nulls, generated, placed, relaxes
+from instar.backends.relational.capability import (
+    always,
+    fills_nulls,
+    generated,
+    is_generated,
+    placed,
+    relaxes,
+)
 from instar.core.changes import AddColumn, Change, ChangePrimaryKey, DropConstraint, TypeChange
 from instar.core.matching import folded, in_collection
 from instar.core.plan import Capability, Rung
@@ -203,7 +210,12 @@ _REFERENCED = Row(
     _referenced, Rung.NEVER, "other tables refer to it by a foreign key: {referenced}"
 )
 
+_GENERATED = Row(
+    is_generated, Rung.NEVER, "'{root}' is generated, and DuckDB changes no such column"
+)
+
 _ALTER_ROOT = (
+    _GENERATED,
     _REFERENCED,
     Row(_in_foreign_key, Rung.NEVER, "'{root}' is part of a foreign key, which DuckDB cannot drop"),
     Row(_in_key, Rung.REWRITE, "'{root}' is in a key, and DuckDB does not change such a column"),
@@ -279,6 +291,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         *_ALTER_ROOT,
     ),
     "nullability": (
+        _GENERATED,
         _REFERENCED,
         Row(lambda c: fills_nulls(c) and _in_key(c), Rung.REWRITE, "'{root}' is in a key"),
         Row(lambda c: fills_nulls(c) and _in_check(c), Rung.REWRITE, "a CHECK names '{root}'"),
@@ -301,7 +314,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row(relaxes, Rung.METADATA),
         Row(always, Rung.METADATA, "DuckDB looks at every row"),
     ),
-    "default": (Row(always, Rung.METADATA),),
+    "default": (_GENERATED, Row(always, Rung.METADATA)),
     "comment": (Row(always, Rung.METADATA),),
     "reorder_columns": (Row(always, Rung.REWRITE, "DuckDB cannot move a column"),),
     "change_primary_key": (

@@ -27,7 +27,7 @@ from instar.core.changes import (
 )
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
-from instar.core.plan import Capability, Job, Rung, Step
+from instar.core.plan import Capability, Job, Rung, Step, drop_question
 from instar.core.projection import project
 from instar.core.schema import Table, Wanted
 from instar.core.serial import dumps
@@ -172,7 +172,7 @@ def _step(
         after,
         destructive=bool(dropped),
         reversible=not dropped,
-        confirm=f"Drop {', '.join(dropped)} of {after.name}?" if dropped else None,
+        confirm=drop_question(dropped),
         data=MappingProxyType({"projection": projection}),
     )
 

@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping
 from instar.backends.postgres.facts import Facts, facts_of
 from instar.backends.postgres.spelling import Expression, spelled
 from instar.backends.relational import capability as relational
-from instar.backends.relational.capability import always, fills_nulls, generated, placed, relaxes
+from instar.backends.relational.capability import (
+    always,
+    fills_nulls,
+    generated,
+    is_generated,
+    placed,
+    relaxes,
+)
 from instar.core.changes import (
     AddColumn,
     AddConstraint,
@@ -87,11 +94,6 @@ def feeds_generated(case: Case) -> bool:
             except BadExpression:
                 return True
     return False
-
-
-def is_generated(case: Case) -> bool:
-    column = case.live.column((case.root,))
-    return column is not None and column.generated is not None
 
 
 def referenced(case: Case) -> bool:
@@ -188,7 +190,10 @@ def cells(engine: str, own: Mapping[str, tuple[Row, ...]]) -> dict[str, tuple[Ro
             _FED,
         ),
         "nullability": (Row(relaxes, Rung.METADATA),),
-        "default": _CATALOG,
+        "default": (
+            Row(is_generated, Rung.NEVER, "'{root}' is generated and takes no default"),
+            *_CATALOG,
+        ),
         "comment": _CATALOG,
         "reorder_columns": (Row(always, Rung.REWRITE, f"{engine} cannot move a column"),),
         "change_property": _CATALOG,

@@ -158,6 +158,12 @@ def generated(case: Case[F]) -> bool:
     return isinstance(case.change, AddColumn) and case.change.column.generated is not None
 
 
+def is_generated(case: Case[F]) -> bool:
+    """The change is in a live column that is generated."""
+    column = case.live.column((case.root,))
+    return column is not None and column.generated is not None
+
+
 def relaxes(case: Case[F]) -> bool:
     return isinstance(case.modification, Nullability) and case.modification.new
 

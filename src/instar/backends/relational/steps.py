@@ -8,7 +8,7 @@ from dataclasses import replace
 from instar.backends.relational.capability import TableFacts
 from instar.backends.relational.words import losses, title
 from instar.core.changes import Change, DropColumn
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Rung, Step, drop_question
 from instar.core.schema import Table
 
 
@@ -41,7 +41,7 @@ def alter_step(
         after=after,
         destructive=bool(lost),
         reversible=not lost,
-        confirm=f"drops {', '.join(lost)} of {after.name}: the values are lost" if lost else None,
+        confirm=drop_question(lost),
         data=data,
     )
 

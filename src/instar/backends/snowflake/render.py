@@ -30,7 +30,7 @@ from instar.core.changes import (
     TypeChange,
 )
 from instar.core.evolve import evolve
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Rung, Step, drop_question
 from instar.core.schema import Table, TableName, Unique
 from instar.core.types import Column, Type, path_text
 
@@ -72,7 +72,9 @@ class Renderer:
                     title,
                     sql,
                     destructive=drop,
-                    confirm=f"{live.name}: {title}; its values are lost" if drop else None,
+                    confirm=drop_question(
+                        [path_text(change.path)] if isinstance(change, DropColumn) else ()
+                    ),
                 )
             )
         return tuple(steps)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.core.schema import TableName
+from instar.errors import EngineError
 from instar.spark import SparkHandle, SparkSqlError
 
 _PLAIN = re.compile(r"\w+")
@@ -25,6 +26,8 @@ class Entry:
     provider: str
     location: str
     comment: str | None
+    unreadable: str | None = None
+    """Spark's words where it has such a table and cannot read what it wrote down of it."""
 
     @property
     def is_view(self) -> bool:
@@ -34,7 +37,10 @@ class Entry:
 def entries(
     handle: SparkHandle, catalog: str, names: Sequence[TableName]
 ) -> Mapping[TableName, Entry]:
-    """What there is under these names, whatever the case in which they are written."""
+    """What there is under these names, whatever the case in which they are written.
+
+    Raises EngineError (E217) where Spark cannot read one of them.
+    """
     schemas: defaultdict[str, list[TableName]] = defaultdict(list)
     for name in names:
         schemas[name.schema].append(name)
@@ -45,24 +51,50 @@ def entries(
         there = {e.name.name.casefold(): e for e in in_schema(handle, catalog, schema, pattern)}
         for name in wanted:
             if (entry := there.get(name.name.casefold())) is not None:
-                found[name] = entry
+                found[name] = _readable(entry)
     return found
+
+
+def _readable(entry: Entry) -> Entry:
+    if entry.unreadable is None:
+        return entry
+    raise EngineError(
+        "E217",
+        f"[{entry.name}] Spark has this table, but cannot read its definition: {entry.unreadable}",
+        hint="Nothing was touched, and the other tables of the schema go on without it.",
+    )
 
 
 def in_schema(
     handle: SparkHandle, catalog: str, schema: str, pattern: str = "*"
 ) -> Iterator[Entry]:
-    """Everything in a schema; nothing where the schema does not exist."""
+    """Everything in a schema; nothing where the schema does not exist.
+
+    One table that Spark cannot read fails the statement for all: then each is asked for by itself.
+    """
     place = f"{quote_backtick(catalog)}.{quote_backtick(schema)}"
     try:
-        rows = handle.run(f"SHOW TABLE EXTENDED IN {place} LIKE {literal_spark(pattern)}")
+        yield from _shown(handle, place, schema, pattern)
     except SparkSqlError as error:
         if error.condition in _ABSENT:
             return
-        raise
+        for row in handle.run(f"SHOW TABLES IN {place} LIKE {literal_spark(pattern)}"):
+            if not row["isTemporary"]:
+                yield from _alone(handle, place, TableName(schema, row["tableName"]))
+
+
+def _shown(handle: SparkHandle, place: str, schema: str, pattern: str) -> Iterator[Entry]:
+    rows = handle.run(f"SHOW TABLE EXTENDED IN {place} LIKE {literal_spark(pattern)}")
     for row in rows:
         if not row["isTemporary"]:
             yield _entry(TableName(schema, row["tableName"]), row["information"])
+
+
+def _alone(handle: SparkHandle, place: str, name: TableName) -> Iterator[Entry]:
+    try:
+        yield from (e for e in _shown(handle, place, name.schema, name.name) if e.name == name)
+    except SparkSqlError as error:
+        yield Entry(name, "", "unreadable", "", None, unreadable=error.message)
 
 
 def _entry(name: TableName, text: str) -> Entry:

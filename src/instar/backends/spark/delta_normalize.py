@@ -44,6 +44,7 @@ class DeltaNormalizer(Normalizer):
     def table(self) -> Wanted:
         table = self.wanted.table
         columns = tuple(self._column(c, (c.name,), inside=False) for c in table.columns)
+        self.limits(columns)
         tracking, properties = self._properties(table)
         kept = replace(
             table,

@@ -24,7 +24,7 @@ from instar.backends.spark.types import value_type
 from instar.backends.spark.values import SparkValues
 from instar.backends.sql import literal_spark, quote_backtick
 from instar.backends.values import ValueWriter
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Rung, Step, drop_question
 from instar.core.projection import FieldCarry, from_old
 from instar.core.schema import Table
 from instar.core.types import Column, Path, Struct, path_text
@@ -90,7 +90,7 @@ class _Rewrite(Script):
             self._rewritten(),
             rung=Rung.REWRITE,
             destructive=bool(lost),
-            confirm=f"Drop {', '.join(lost)} of {self.live.name}?" if lost else None,
+            confirm=drop_question(lost),
             data=MappingProxyType(
                 {
                     "source": shape(self.live.columns),

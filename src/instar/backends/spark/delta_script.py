@@ -59,7 +59,7 @@ from instar.core.changes import (
     modification,
 )
 from instar.core.evolve import evolve
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Rung, Step, drop_question
 from instar.core.schema import Check, Constraint, Table, Unique
 from instar.core.types import Column, Path, Type, path_text
 from instar.spark.conf import DELTA_CATALOG
@@ -290,7 +290,7 @@ class Script:
             drop_columns(self.place, paths),
             after,
             destructive=True,
-            confirm=f"Drop {words} of {self.live.name}?",
+            confirm=drop_question(map(path_text, paths)),
         )
 
     def rename(self) -> None:

@@ -45,7 +45,7 @@ from instar.core.changes import (
 )
 from instar.core.evolve import evolve
 from instar.core.matching import Fold
-from instar.core.plan import Job, Rung, Step
+from instar.core.plan import Job, Rung, Step, drop_question
 from instar.core.projection import FieldCarry, FromExpression
 from instar.core.schema import Table, replace_columns
 from instar.core.types import Column, Path, Struct, children, path_text, walk
@@ -190,7 +190,7 @@ class Native:
             table,
             destructive=True,
             reversible=False,
-            confirm=f"Drop {words} of {self.now.name}?",
+            confirm=drop_question(path_text(d.path) for d in drops),
         )
 
     # --- columns that change in place ---

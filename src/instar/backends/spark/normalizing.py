@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
+from instar.backends.spark.schemas import has_nested_limit, unreadable_name
 from instar.core.findings import Finding, Severity
-from instar.core.matching import Fold, folded
+from instar.core.matching import Fold, at_path, folded
 from instar.core.schema import Hint, Table, Wanted
-from instar.core.types import Column, Path
+from instar.core.types import Column, Path, Type, bare
 
 _RESERVED = frozenset(
     {
@@ -71,6 +72,29 @@ class Normalizer(ABC):
             words = f"{engine} keeps no mark of change tracking; the declaration counts instead"
             self.say("F604", words)
 
+    def limits(self, columns: tuple[Column, ...]) -> None:
+        """Spark remembers the limits of nested text in a line of its own, where it quotes no name: with
+        an odd name in it a table cannot be read, written or dropped any more."""
+        for column in columns:
+            there = self._was(column)
+            if there is not None and bare(there) == bare(column.type):
+                continue
+            odd = _beside_limit(column.type, there)
+            if odd is not None:
+                self.never(
+                    f"'{column.name}' holds text with a limit and a field '{odd}': Spark cannot read that"
+                    " type back; declare the text as STRING, or choose a name of letters, digits and _",
+                    (column.name,),
+                )
+
+    def _was(self, column: Column) -> Type | None:
+        if self.live is None:
+            return None
+        old = self.wanted.hint((column.name,), self.fold).renamed_from
+        names = (column.name, old) if old else (column.name,)
+        there = (at_path(self.live.columns, (name,), self.fold) for name in names)
+        return next((c.type for c in there if c is not None), None)
+
     def fill_once(self, path: Path, default: str) -> None:
         """A default that cannot last: the rows that are there take it all the same."""
         wish = folded(path, self.fold)
@@ -83,3 +107,18 @@ class Normalizer(ABC):
         spelled = {self.fold(c.name): c.name for c in columns}
         live = self.live.columns if self.live is not None else ()
         return spelled | {self.fold(c.name): c.name for c in live if self.fold(c.name) in spelled}
+
+
+def _beside_limit(wanted: Type, there: Type | None) -> str | None:
+    """An odd field name in a column that has limited text in it too.
+
+    What nobody declares may stay beside what is new; a live column that is broken so may be mended.
+    """
+    whole = (wanted,) if there is None or _is_broken(there) else (there, wanted)
+    if not any(has_nested_limit(type_) for type_ in whole):
+        return None
+    return next((odd for type_ in whole if (odd := unreadable_name(type_)) is not None), None)
+
+
+def _is_broken(live: Type) -> bool:
+    return has_nested_limit(live) and unreadable_name(live) is not None

@@ -38,6 +38,7 @@ class ParquetNormalizer(Normalizer):
     def table(self) -> Wanted:
         table = self.wanted.table
         columns = tuple(self._column(c, (c.name,)) for c in table.columns)
+        self.limits(columns)
         self._table_level(table)
         spelled = self.spellings(columns)
         partitions = tuple(self._partition(entry, spelled) for entry in table.partition_by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from instar.backends.spark.types import CHAR_VARCHAR, kept_scalar, value_type
@@ -16,9 +17,13 @@ from instar.core.types import (
     Struct,
     Type,
     children,
+    walk,
 )
 
 _NAMES = {8: "byte", 16: "short", 32: "integer", 64: "long"}
+
+_BARE = re.compile(r"[A-Za-z0-9_]+")
+_NUMBER = re.compile(r"\d+(e\d+)?(bd|[lsydf])?", re.IGNORECASE)
 
 Json = dict[str, Any]
 
@@ -82,6 +87,12 @@ def has_limit(type_: Type) -> bool:
 
 def has_nested_limit(type_: Type) -> bool:
     return not isinstance(type_, String) and has_limit(type_)
+
+
+def unreadable_name(type_: Type) -> str | None:
+    """The first field name that Spark cannot read back where it remembers limits, names bare."""
+    names = (column.name for _, column in walk(children(type_)))
+    return next((n for n in names if not _BARE.fullmatch(n) or _NUMBER.fullmatch(n)), None)
 
 
 def raw_text(type_: Type) -> str:

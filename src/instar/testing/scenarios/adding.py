@@ -75,6 +75,13 @@ ADDING = (
         block=Block("F101", 2),
     ),
     Scenario(
+        "add a NOT NULL field with no value for old rows",
+        shape(c("s", struct(c("x", INT)))),
+        ({"id": 1, "s": {"x": 1}}, {"id": 2, "s": None}),
+        shape(c("s", struct(c("x", INT), required("y", INT)))),
+        block=Block("F101", 2),
+    ),
+    Scenario(
         "add a NOT NULL column whose fill is NULL in one row",
         keyed(c("a", STRING)),
         (_ONE, _TWO),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from instar.core.schema import Hint
 from instar.core.types import struct
 from instar.testing.scenario import DROP, REORDER, Scenario
-from instar.testing.words import BIGINT, INT, STRING, c, shape
+from instar.testing.words import BIGINT, INT, STRING, c, shape, varchar
 
 ODD_NAMES = (
     "select",
@@ -110,5 +110,12 @@ NAMING = (
             {"id": 2, "s.t": None},
         ),
         hints={("s.t", f"{name} 2"): Hint(renamed_from=name) for name in ODD_NAMES},
+    ),
+    Scenario(
+        "add text with a limit beside fields with odd names",
+        shape(c("s", _FIELDS)),
+        ({"id": 1, "s": _VALUES}, {"id": 2, "s": None}),
+        shape(c("s", struct(*_FIELDS.fields, c("short", varchar(3))))),
+        ({"id": 1, "s": {**_VALUES, "short": None}}, {"id": 2, "s": None}),
     ),
 )
