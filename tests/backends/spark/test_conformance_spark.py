@@ -67,6 +67,9 @@ EXCEPTIONS: dict[str, dict[str, Exceptional]] = {
         **_CONSTRAINTS,
         "make a column NOT NULL, with NULLs": NotKept("F603", _ALL_NULLABLE),
         "make a field of a struct NOT NULL, with NULLs": NotKept("F603", _ALL_NULLABLE),
+        "make a column NOT NULL and fill its NULLs": NotKept(
+            "F603", _ALL_NULLABLE, ({"id": 1, "a": "x"}, {"id": 2, "a": "y"}, {"id": 3, "a": None})
+        ),
         "add a NOT NULL column whose fill is NULL in one row": NotKept(
             "F603", _ALL_NULLABLE, tuple({**row, "b": row["a"]} for row in _ROWS)
         ),
