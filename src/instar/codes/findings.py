@@ -197,7 +197,7 @@ FINDINGS: dict[str, CodeDoc] = {
     "F705": CodeDoc(
         "What a change reaches",
         "The columns downstream that are computed from the changed one, through views, models and"
-        " manifests to the last table.",
+        " manifests to the last table; then the tables whose rows it decides, by a filter, a join or a group.",
         "Look at them; nothing need be done.",
     ),
     "F706": CodeDoc(
