@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from cli.running import instar
-from instar import Project
+from instar import Plan, Project
 from instar.app.events import Silent
 from instar.cli import main, screen
 from instar.errors import Blocked, UsageError
 from instar.run.options import RunOptions
-from models.world import World, statuses
+from models.world import PROJECT, World, statuses
 
 SOURCE = (
     "CREATE TABLE raw AS SELECT * FROM (VALUES"
@@ -143,6 +145,55 @@ def test_selection(world: World) -> None:
         world.run(options=RunOptions(("smus",)))
     assert raised.value.code == "E432"
     assert raised.value.hint == "Did you mean 'sums'?"
+
+
+UNSEEN_BY_THE_TEXT = {
+    "nullable: false": lambda w: w.model("m", "SELECT id, n FROM raw", NOT_NULL),
+    "a model's entry in instar.yml": lambda w: (w.root / "instar.yml").write_text(
+        PROJECT + "models: {m: {columns: {id: {nullable: false}}}}\n"
+    ),
+    "a table dropped by hand": lambda w: w.sql("DROP TABLE m"),
+    "a table changed by hand": lambda w: w.sql("ALTER TABLE m DROP COLUMN n"),
+    "a table that blocks the plan": lambda w: w.sql("ALTER TABLE m ADD COLUMN extra INT"),
+}
+NOT_NULL = "columns: {id: {nullable: false}}"
+
+
+@pytest.mark.parametrize("case", UNSEEN_BY_THE_TEXT.values(), ids=UNSEEN_BY_THE_TEXT.keys())
+def test_a_model_whose_table_would_change_has_changed(
+    world: World, case: Callable[[World], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT id, n FROM raw")
+    world.model("other", "SELECT id FROM raw")
+    world.run()
+    case(world)
+    planned: list[frozenset[str]] = []
+    plan = Project.planned_models
+
+    def counted(*args: Any, **named: Any) -> Any:
+        planned.append(args[4])
+        return plan(*args, **named)
+
+    monkeypatch.setattr(Project, "planned_models", counted)
+    shown: list[Plan] = []
+    try:
+        world.run(options=RunOptions(("state:changed",)), show=shown.append)
+    except Blocked:
+        assert "extra" in world.types("m")
+    assert [t.table.name for t in shown[0].tables] == ["m"]
+    assert planned == [{"m", "other"}], "once"
+
+
+def test_what_changed_but_is_left_out_is_planned_as_it_is(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("a", "SELECT id, n FROM raw")
+    world.model("b", "SELECT id, n FROM a")
+    world.run()
+    world.model("a", "SELECT id, n::BIGINT AS n FROM raw")
+    report = world.run(options=RunOptions(("state:changed+",), ("a",)))
+    assert [t.table.name for t in report.plan.tables] == ["b"]
+    assert world.types("b")["n"] == "INTEGER"
 
 
 MERGE = "materialization: incremental\nincremental: {unique_key: id}"
