@@ -12,6 +12,7 @@ from instar.cli import main, screen
 from instar.cli.markdown import plan_markdown
 from instar.core.document import plan_document
 from instar.core.findings import Finding
+from instar.run.options import RunOptions
 from models.world import World, errors
 
 
@@ -241,11 +242,40 @@ def test_lineage_of_a_field(world: World, capsys: pytest.CaptureFixture[str]) ->
 
 def test_parents_that_do_not_compile_are_named_in_the_plural(world: World) -> None:
     layered(world)
-    world.model("both", "SELECT day FROM clean UNION SELECT day FROM daily")
+    world.model("odd", "SELECT amount, day FROM orders")
+    world.model("both", "SELECT day FROM daily UNION SELECT day FROM odd")
     world.manifest("orders", *PRICE)
     (finding,) = said(world.table("both"), "F703")
-    assert "clean, daily do not compile" in finding.message
+    assert "clean, odd do not compile" in finding.message, "the roots, not who reads them"
     assert finding.hint == "Mend those models first."
+
+
+def test_a_broken_model_that_is_not_selected_stays_as_it_is(world: World) -> None:
+    world.sql("CREATE TABLE src AS SELECT 1 AS id, 2 AS v")
+    world.model("a", "SELECT id, v FROM src")
+    world.model("w", "SELECT id, v FROM src", "materialization: view")
+    world.model("b", "SELECT id, v FROM a JOIN w USING (id, v)")
+    world.run()
+    world.model("a", "SELECT id, nosuch AS v FROM src")
+    world.model("w", "SELECT id, nosuch AS v FROM src", "materialization: view")
+    world.model("b", "SELECT id, v + 1 AS v FROM a JOIN w USING (id, v)")
+    assert world.run(options=RunOptions(("b",))).ok
+    assert world.sql("SELECT v FROM b") == [(3,)]
+    world.sql("DROP TABLE a")
+    (first, root) = world.project.plan(tables=["b"]).tables[0].findings
+    assert (first.code, root.code) == ("F703", "F702")
+    assert "a does not compile" in first.message
+    assert "nosuch" in root.message
+
+
+def test_a_plan_of_a_model_brings_its_declared_inputs_along(world: World) -> None:
+    layered(world)
+    world.model("clean", "SELECT id, price AS net, day FROM ref('orders') WHERE price > 0")
+    world.manifest("orders", *PRICE)
+    plan = world.project.plan(tables=["clean"])
+    assert [t.table.name for t in plan.tables] == ["orders", "clean"]
+    assert not plan.blocked
+    assert [t.table.name for t in world.project.drift(tables=["clean"]).tables] == ["clean"]
 
 
 def test_a_removed_column_names_its_readers(world: World) -> None:

@@ -11,18 +11,18 @@ from typing import Any
 from instar.app import comparing, doctoring, lifecycle
 from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
+from instar.app.claiming import claim_tables, remember_views
 from instar.app.correcting import corrected
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported, undeclared
+from instar.app.joint import declared_inputs, plan_jointly
 from instar.app.leaving import left_out, refuse_models, tell_left_out
 from instar.app.lineage import Web, named
-from instar.app.modelling import Modelling, claim_tables, plan_models, remember_views, with_impact
+from instar.app.modelling import Modelling
 from instar.app.naming import check_names
 from instar.app.naming import named as named_like
 from instar.app.opening import World, open_state, open_world
 from instar.app.orphans import orphans, release_declared
-from instar.app.placing import placed
-from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
 from instar.app.tracing import Place
 from instar.apply import (
@@ -142,7 +142,7 @@ class Project:
     ) -> ProjectPlan:
         models, wanted = asked
         with self._world(env, spark, reading=True) as world:
-            found = self._planned(world, policy, models, wanted, tables)
+            found = self._planned(world, policy, models, wanted, tables, along=True)
             loose = () if tables else self.orphans(world, models)
         seen = (*found.tables, *loose)
         return ProjectPlan(found.env, policy, seen, project=self, spark=spark)
@@ -168,11 +168,18 @@ class Project:
         models: Models,
         wanted: Sequence[Wanted],
         tables: Sequence[str],
+        *,
+        along: bool = False,
     ) -> Plan:
+        """`along`: the declared tables that named models read change with them, as in a run."""
         chosen = frozenset(
             n for n, m in models.models.items() if not tables or named_like(m.table, tables)
         )
-        return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
+        seen = self.seen(world, models)
+        if along and tables:
+            inputs = declared_inputs(seen, chosen, self.wanted(world.env.name))
+            wanted = (*wanted, *(w for w in inputs if w not in wanted))
+        return plan_jointly(self, world, seen, policy, chosen, wanted)[0]
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads; none where none can run."""
@@ -208,41 +215,8 @@ class Project:
         """
         wanted = self.wanted(world.env.name)
         if len(chosen) < len(models.models):
-            read = {t.table for n in chosen for t in models.behind(n)}
-            wanted = tuple(w for w in wanted if w.table.name in read)
-        return self._with_models(world, models, policy, chosen, wanted, adopts)
-
-    def _with_models(
-        self,
-        world: World,
-        models: Models,
-        policy: Policy,
-        chosen: frozenset[str],
-        wanted: Sequence[Wanted],
-        adopts: bool | None = None,
-    ) -> tuple[Plan, Modelling | None]:
-        """Manifests first, then models from the first layer to the last."""
-        env, store = world.env, world.store
-        own = {m.table for m in models.models.values()}
-        found = plan_tables(wanted, world.engine, store, env.name, policy, self.listener, own)
-        root = self.config.root
-        if not models.models:
-            return Plan(env.name, policy, placed(found, root)), None
-        work = Modelling(
-            models=models,
-            manifests={p.table: p for p in found},
-            builder=open_builder(world.engine, env),
-            store=store,
-            env=env.name,
-            policy=policy,
-            listener=self.listener,
-            chosen=chosen,
-            dialect=DIALECTS[env.type],
-            adopts=policy.allow_full_refresh if adopts is None else adopts,
-        )
-        plans = plan_models(work)
-        told = tuple(with_impact(work, p) for p in found)
-        return Plan(env.name, policy, placed((*told, *plans), root, models.models)), work
+            wanted = declared_inputs(models, chosen, wanted)
+        return plan_jointly(self, world, models, policy, chosen, wanted, adopts)
 
     def lineage(
         self, what: str | None = None, env: str | None = None, spark: Any = None
