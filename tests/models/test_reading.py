@@ -289,6 +289,24 @@ def test_fields_of_two_structs_may_have_had_one_name(root: Path) -> None:
     assert {c.renamed_from for c in load(root).models["a"].columns.values()} == {"old"}
 
 
+@pytest.mark.parametrize("kind", ["view", "table"])
+def test_another_materialization_in_the_frontmatter_ends_the_entrys_way(
+    root: Path, kind: str
+) -> None:
+    with (root / "instar.yml").open("a") as file:
+        file.write("models: {e: {materialization: incremental, incremental: {unique_key: id}}}\n")
+    write(root, e=f"---\nmaterialization: {kind}\n---\nSELECT 1 AS id", f="SELECT 1 AS id")
+    model = load(root).models["e"]
+    assert (model.materialization, model.incremental) == (kind, None)
+    write(root, e="---\nmaterialization: incremental\n---\nSELECT 1 AS id", f="SELECT 1 AS id")
+    assert load(root).models["e"].incremental is not None
+
+
+def test_a_table_with_a_way_is_incremental(root: Path) -> None:
+    write(root, e="---\nmaterialization: table\nincremental: {unique_key: id}\n---\nSELECT 1 AS id")
+    assert load(root).models["e"].materialization == "incremental"
+
+
 def test_a_column_may_be_renamed_to_another_case_of_itself(root: Path) -> None:
     write(root, a="---\ncolumns:\n  X: {renamed_from: x}\n---\nSELECT 1 AS X")
     assert load(root).models["a"].columns["X"].renamed_from == "x"
