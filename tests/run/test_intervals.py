@@ -273,3 +273,17 @@ def test_a_view_that_becomes_a_table_keeps_to_the_key(world: World) -> None:
     world.model("ev", "SELECT 1 AS id FROM range(2)", front)
     (result,) = world.run().results
     assert (result.error or "").startswith("E430: ")
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_range_beside_a_full_refresh_is_refused(world: World, dry: bool) -> None:
+    world.sql("CREATE TABLE raw AS SELECT 1 AS id, DATE '2024-01-01' AS day")
+    way = "incremental: {event_time_column: day}"
+    world.model("ev", "SELECT id, day FROM raw", way)
+    world.run()
+    world.sql("UPDATE raw SET id = 2")
+    options = RunOptions(full_refresh=True, start="2024-01-01", end="2024-01-02")
+    with pytest.raises(UsageError) as raised:
+        world.run(options=options, dry_run=dry)
+    assert raised.value.code == "E433"
+    assert world.sql("SELECT id FROM ev") == [(1,)]

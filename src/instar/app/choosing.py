@@ -10,6 +10,7 @@ from instar.app.modelling import Modelling, build_mark
 from instar.core.plan import Plan, Status, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import TableName
+from instar.errors import UsageError
 from instar.run.intervals import check_range
 from instar.run.options import RunOptions
 from instar.run.selecting import asks_for_changes, select
@@ -30,6 +31,7 @@ def planned_choice(
     adopts: bool,
 ) -> tuple[Plan, Modelling | None, frozenset[str]]:
     """The plan of the models that are selected; of all of them first where it must say what changed."""
+    _one_way(options)
     plan = work = None
     rebuilt = other_text(models, world.store.models.builds(world.env.name))
     if asks_for_changes((*options.select, *options.exclude)) and models.models:
@@ -82,6 +84,15 @@ def _narrowed(plan: Plan, work: Modelling, chosen: frozenset[str]) -> Plan:
     meant = {work.models.models[n].table for n in chosen}
     meant |= {t.table for n in chosen for t in work.models.behind(n) if t.kind != "model"}
     return replace(plan, tables=tuple(t for t in plan.tables if t.table in meant))
+
+
+def _one_way(options: RunOptions) -> None:
+    if options.full_refresh and (options.start or options.end):
+        raise UsageError(
+            "E433",
+            "--full-refresh replaces all rows, and --start and --end name some of them",
+            hint="Leave out --full-refresh to build these intervals anew; the others keep their rows.",
+        )
 
 
 def _check_range(models: Models, options: RunOptions, chosen: frozenset[str]) -> None:
