@@ -16,7 +16,14 @@ from instar.app.correcting import corrected
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported, undeclared
 from instar.app.joint import declared_inputs, plan_jointly
-from instar.app.leaving import left_out, refuse_models, tell_left_out
+from instar.app.leaving import (
+    absent_plans,
+    left_out,
+    refuse_absent,
+    refuse_models,
+    tell_absent,
+    tell_left_out,
+)
 from instar.app.lineage import Web, named
 from instar.app.modelling import Modelling
 from instar.app.naming import check_names
@@ -111,7 +118,7 @@ class Project:
         """
         chosen = self.environment(env)
         tell_left_out(self.listener, chosen, left_out(self.config, chosen))
-        return doctoring.validated(self.config, chosen)
+        return doctoring.validated(self.config, chosen, self.listener)
 
     def plan(
         self,
@@ -148,17 +155,21 @@ class Project:
         return ProjectPlan(found.env, policy, seen, project=self, spark=spark)
 
     def orphans(self, world: World, models: Models) -> tuple[TablePlan, ...]:
-        """What models have made that no file makes any more."""
+        """What models have made that no file makes any more, and the models that are left out here."""
         manifests = (w.table.name for w in load_manifests(self.config, world.env))
-        return orphans(world, (*manifests, *(m.table for m in models.models.values())))
+        backend = next(iter(world.engine.backends.values())).rules.name
+        told = absent_plans(models, world.env, backend)
+        return (*orphans(world, (*manifests, *_tables(models))), *told)
 
     def _asked(self, env: str | None, tables: Sequence[str]) -> tuple[Models, tuple[Wanted, ...]]:
         """Files are read before an engine is opened."""
         models, chosen = self.models(env), self.environment(env)
         left = left_out(self.config, chosen)
-        known = (*(m.table for m in models.models.values()), *left)
-        wanted = self.wanted(env, tables, known)
+        wanted = self.wanted(env, tables, (*_tables(models), *left))
         tell_left_out(self.listener, chosen, left, wanted, tables)
+        refuse_absent(models, chosen, [p for p in tables if not _names(wanted, p)])
+        if not tables:
+            tell_absent(self.listener, chosen, models)
         return models, wanted
 
     def _planned(
@@ -222,8 +233,9 @@ class Project:
         self, what: str | None = None, env: str | None = None, spark: Any = None
     ) -> tuple[Web, list[Place]]:
         """The column lineage of all models, and the columns that were asked about."""
-        refuse_models(self.config, self.environment(env))
+        refuse_models(self.config, chosen := self.environment(env))
         models = self.models(env)
+        refuse_absent(models, chosen, [what, what.rpartition(".")[0]] if what else [])
         with self._world(env, spark, reading=True) as world:
             seen = self.seen(world, models)
             _, work = self.planned_models(world, seen, Policy(), frozenset(seen.models))
@@ -389,7 +401,7 @@ class Project:
         Unless tables are named, also the live ones that no file knows.
         """
         models, wanted = self._asked(env, tables)
-        known = (*(w.table.name for w in wanted), *(m.table for m in models.models.values()))
+        known = (*(w.table.name for w in wanted), *_tables(models))
         with self._world(env, spark, reading=True) as world:
             found = self._planned(world, Policy(), models, wanted, tables)
             loose = () if tables else undeclared(world.engine, world.env.schema, known)
@@ -437,7 +449,7 @@ class Project:
     def declared(self, env: str | None = None) -> tuple[TableName, ...]:
         """The tables that the project knows, by manifest or model."""
         manifests = (w.table.name for w in load_manifests(self.config, self.environment(env)))
-        return (*manifests, *(m.table for m in self.models(env).models.values()))
+        return (*manifests, *_tables(self.models(env)))
 
     def versions(self, env: str, table: TableName) -> tuple[Table, ...]:
         """The schemas that were recorded of a table, the oldest first."""
@@ -464,6 +476,16 @@ class Project:
     ) -> AbstractContextManager[World]:
         chosen, own = self.environment(env), self.alone
         return open_world(self.config, chosen, self.listener, spark, reading=reading, alone=own)
+
+
+def _tables(models: Models) -> tuple[TableName, ...]:
+    """The tables of all models, also of those that are left out."""
+    own = (model.table for model in models.models.values())
+    return (*own, *(absent.table for absent in models.absent.values()))
+
+
+def _names(wanted: Sequence[Wanted], pattern: str) -> bool:
+    return any(named_like(w.table.name, [pattern]) for w in wanted)
 
 
 def init(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from instar.app.choosing import other_text, planned_choice
+from instar.app.leaving import refuse_absent, tell_absent
 from instar.app.modelling import Modelling, build_mark
 from instar.app.orphans import release_declared
 from instar.apply import Question, QuestionKind, apply_table, ask_all, questions, refuse_blocked
@@ -68,6 +69,8 @@ def run_models(
     adopts = policy.allow_full_refresh
     policy = replace(policy, allow_full_refresh=policy.allow_full_refresh or options.full_refresh)
     models = project.seen(world, project.models(env))
+    refuse_absent(models, world.env, [w.strip("+") for w in options.select])
+    tell_absent(project.listener, world.env, models)
     plan, work, chosen = planned_choice(project, world, models, policy, options, adopts)
     if len(chosen) == len(models.models):
         plan = replace(plan, tables=(*plan.tables, *project.orphans(world, models)))

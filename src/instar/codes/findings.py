@@ -219,4 +219,10 @@ FINDINGS: dict[str, CodeDoc] = {
         "Drop it by hand if nobody needs it; Instar never does. `instar import` keeps a table as a"
         " declared one.",
     ),
+    "F709": CodeDoc(
+        "A model that this environment leaves out",
+        "A Python model runs on Spark only. On another engine it is left out, and so is every model that is"
+        " made of it; the others are planned and built as ever.",
+        "Build it in a Spark environment, or write the Python model as SQL.",
+    ),
 }

@@ -91,16 +91,27 @@ class LiveView:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """A model that its environment cannot run: in Python itself, or made of such, which are its `roots`."""
+
+    table: TableName
+    origin: str
+    roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Models:
     """All models in graph order; `targets` says what each read of each model means.
 
     `views`: those that stand between models, or behind one. Known once the engine has been asked.
+    `absent`: those that this environment leaves out.
     """
 
     models: Mapping[str, Model]
     targets: Mapping[str, tuple[tuple[Read, Target], ...]]
     order: tuple[str, ...]
     views: Mapping[TableName, LiveView] = field(default_factory=lambda: MappingProxyType({}))
+    absent: Mapping[str, Absent] = field(default_factory=lambda: MappingProxyType({}))
 
     def upstream(self, name: str) -> tuple[Target, ...]:
         return tuple(dict.fromkeys(t for _, t in self.targets[name]))
@@ -168,7 +179,33 @@ def load_models(
     lost = frozenset(path.stem.casefold() for path in files if path.stem not in loader.models)
     found = _Graph(loader.models, env, tuple(declared), lost, problems).build()
     problems.end()
-    return found
+    return _without(found, loader.elsewhere)
+
+
+def _without(models: Models, elsewhere: Mapping[str, Absent]) -> Models:
+    """The models that can run here: those in Python elsewhere are left out, and what is made of them."""
+    if not elsewhere:
+        return models
+    absent = dict(elsewhere)
+    for name in models.order:
+        read = {_folded(target.table) for target in models.upstream(name)}
+        behind = [(n, a.roots) for n, a in absent.items() if _folded(a.table) in read]
+        if behind:
+            roots = dict.fromkeys(root for n, found in behind for root in found or (n,))
+            model = models.models[name]
+            absent[name] = Absent(model.table, model.origin, tuple(roots))
+    return Models(
+        MappingProxyType({n: m for n, m in models.models.items() if n not in absent}),
+        MappingProxyType({n: t for n, t in models.targets.items() if n not in absent}),
+        tuple(n for n in models.order if n not in absent),
+        models.views,
+        MappingProxyType(absent),
+    )
+
+
+def runs_python(env: Environment) -> bool:
+    """A model in Python is made of Spark's DataFrames."""
+    return env.type == "spark"
 
 
 class _Loader:
@@ -179,7 +216,9 @@ class _Loader:
         self.settings = settings
         self.queries = QueryCache(project.root, self.dialect)
         self.models: dict[str, Model] = {}
-        self._folded: dict[str, Model] = {}
+        self.elsewhere: dict[str, Absent] = {}
+        self._folded: dict[str, str] = {}
+        self._origins: dict[str, str] = {}
 
     def add(self, path: Path) -> None:
         file = SourceFile.read(path, self.root)
@@ -189,14 +228,18 @@ class _Loader:
             raise ProjectError("E137", own_words(name), hint=OWN_HINT, where=where)
         twin = self._folded.get(name.casefold())
         if twin is not None:
-            same = twin.name == name
+            same = twin == name
             what = (
                 f"two models are named '{name}'" if same else f"two models for the table '{name}'"
             )
-            message = f"{what}: {twin.origin} and {file.name}"
+            message = f"{what}: {self._origins[twin]} and {file.name}"
             raise ProjectError("E155", message, hint="Rename one.", where=file.location(1, 1))
-        model = self._python(file, name) if path.suffix == ".py" else self._sql(file, name)
-        self.models[name] = self._folded[name.casefold()] = model
+        python = path.suffix == ".py"
+        if python and not runs_python(self.env):
+            self.elsewhere[name] = Absent(TableName(self.env.schema, name), file.name)
+        else:
+            self.models[name] = self._python(file, name) if python else self._sql(file, name)
+        self._folded[name.casefold()], self._origins[name] = name, file.name
 
     def check_entries(self, names: Collection[str], problems: Problems) -> None:
         for name, said in self.settings.items():
@@ -225,13 +268,6 @@ class _Loader:
         return query
 
     def _python(self, file: SourceFile, name: str) -> Model:
-        if self.env.type != "spark":
-            raise ProjectError(
-                "E161",
-                f"a Python model runs on Spark only; '{self.env.name}' is {self.env.type}",
-                hint="Write it as SQL, or choose a Spark environment.",
-                where=file.location(1, 1),
-            )
         front, query = read_python(file)
         said = read_front(file, front) if front is not None else Said()
         model = self._model(file, name, said, file.text, 0, query, python=True)
