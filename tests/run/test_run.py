@@ -215,7 +215,7 @@ KEYS = {
     "NULL": (
         "SELECT CASE WHEN id > 1 THEN id END AS id, kind FROM raw",
         "id",
-        "the incremental key 'id' of main.m is NULL in some rows: 1 of them",
+        "the incremental key 'id' of main.m is NULL in some rows: 1 of them, such as (kind = a)",
     ),
     "NULL in a part": (
         "SELECT CASE WHEN id > 1 THEN id END AS id, kind FROM raw",
@@ -247,6 +247,32 @@ def test_a_key_that_is_null_or_stands_twice(world: World, case: tuple[str, str, 
     assert error.startswith("E430: ")
     assert error.endswith(words)
     assert world.sql("SELECT count(*) FROM m") == [(0,)]
+
+
+FAILING = {
+    "a table": "tags: [x]",
+    "merged": "incremental: {unique_key: id}",
+    "by intervals": "incremental: {event_time_column: seen}",
+}
+
+
+@pytest.mark.parametrize("case", FAILING.values(), ids=FAILING.keys())
+def test_a_failing_query_is_told_by_its_own_line(world: World, case: str) -> None:
+    world.sql(SOURCE)
+    world.model("m", "\nSELECT id, seen,\n  CAST(kind AS INT) AS v\nFROM raw", case)
+    (result,) = world.run().results
+    error = (result.error or "").splitlines()
+    assert error[0].startswith("E220: DuckDB refused a statement: Conversion Error: Could not")
+    assert error[1:] == ["--> models/m.sql:6", "6 │   CAST(kind AS INT) AS v"]
+
+
+def test_a_failing_view_is_not_told_by_a_line_of_its_reader(world: World) -> None:
+    world.sql(SOURCE)
+    world.sql("CREATE VIEW v AS\nSELECT id,\nCAST(kind AS INT) AS n FROM raw")
+    world.model("m", "SELECT id, n\nFROM v\nWHERE n > 0")
+    (result,) = world.run().results
+    assert (result.error or "").splitlines()[-1] == "--> models/m.sql"
+    assert "LINE" not in (result.error or "")
 
 
 def test_a_refresh_that_is_refused_names_the_keys_too(world: World) -> None:

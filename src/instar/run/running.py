@@ -12,7 +12,8 @@ from instar.apply import Failpoints, Result, apply_table
 from instar.backends.base import NotATable
 from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Table, TableName
-from instar.errors import EngineError, InstarError, Interrupted, StateError
+from instar.errors import EngineError, InstarError, Interrupted, Location, StateError
+from instar.run.blaming import blamed
 from instar.run.building import ADOPTS, Builder, Interval, Order
 from instar.run.deciding import IN_PART, UNCHANGED, Decisions, timed, way_of
 from instar.run.inputs import Inputs, digest
@@ -108,11 +109,12 @@ class ModelRunner:
 
     def _failure(self, error: InstarError, model: Model) -> str:
         """Of a broken key the rows are looked at once more: the guard itself only refuses them."""
-        words = ""
+        words, where = blamed(error, model, self.queries[model.name])
         if error.code == "E430":
+            where = _key_place(model) or where
             with contextlib.suppress(EngineError):
-                words = self.builder.key_problem(model, self.queries[model.name])
-        return _failure(error, words or error.message, model)
+                words = self.builder.key_problem(model, self.queries[model.name]) or words
+        return _failure(error.code, words, where)
 
     def behind(self, name: str, failed: list[str]) -> ModelResult:
         model = self.models.models[name]
@@ -291,14 +293,16 @@ def told(result: ModelResult) -> str:
     return f"{result.table}: {result.status}{f' ({result.reason})' if result.reason else ''}"
 
 
-def _failure(error: InstarError, message: str, model: Model) -> str:
-    """Code and words; a key that breaks shows the line that names it."""
-    where = error.where
-    if error.code == "E430":
-        ways = ("unique_key", "partition_column", "event_time_column")
-        places = [model.places.get(f"incremental.{way}") for way in ways]
-        where = next((place for place in places if place is not None), where)
-    lines = [f"{error.code}: {message}"]
+def _key_place(model: Model) -> Location | None:
+    """The line that names the key."""
+    ways = ("unique_key", "partition_column", "event_time_column")
+    places = (model.places.get(f"incremental.{way}") for way in ways)
+    return next((place for place in places if place is not None), None)
+
+
+def _failure(code: str, message: str, where: Location | None) -> str:
+    """Code, words and the line."""
+    lines = [f"{code}: {message}"]
     if where is not None:
         lines.append(f"--> {where}")
         lines += [f"{where.line} │ {where.text}"] if where.text is not None else []
