@@ -190,3 +190,13 @@ def test_a_python_model_is_perhaps_reached_and_so_is_what_reads_it(tmp_path: Pat
     start = [Place(TableName("main", "raw"), "n")]
     assert [str(p) for p in web.downstream(start)] == ["main.a.n"]
     assert [str(p) for p in web.maybe_downstream(start)] == ["main.p.twice", "main.z.t"]
+
+
+def test_an_odd_name_is_shown_as_it_may_be_asked_for(world: World) -> None:
+    world.sql('CREATE TABLE t ("a.b" INT, a STRUCT(b INT))')
+    world.model("m", 'SELECT "a.b" AS "x y", a.b AS z FROM t')
+    web, places = world.project.lineage("m")
+    told = {str(p): [str(s) for s in web.sources(p)] for p in places}
+    assert told == {"main.m.`x y`": ["main.t.`a.b`"], "main.m.z": ["main.t.a.b"]}
+    for name in ("main.m.`x y`", "t.`a.b`"):
+        assert len(world.project.lineage(name)[1]) == 1

@@ -12,6 +12,7 @@ from cli.running import instar
 from instar import Plan, Project
 from instar.app.events import Silent
 from instar.cli import main, screen
+from instar.cli.reports import event_document
 from instar.errors import Blocked, UsageError
 from instar.run.options import RunOptions
 from models.world import PROJECT, World, statuses
@@ -436,3 +437,30 @@ def test_duckdb_says_that_it_has_one_writer(world: World) -> None:
         Project.load(world.root, notes).run(options=options, confirm=lambda _: True)
     said = [text for text in notes.heard if "one writer" in text]
     assert said == ["DuckDB has one writer: models are built one after the other"]
+
+
+def test_history_tells_what_became_of_each_model_and_why(world: World) -> None:
+    three_layers(world)
+    world.run()
+    world.model("top", "SELECT CAST(kind AS INT) AS kind FROM sums")
+    world.run(flags=("allow_full_refresh",))
+    rows = [event_document(e) for e in world.project.history()]
+    told = [(r["table"], r["status"], r["reason"], r["what"]) for r in rows]
+    same = "neither its query nor its inputs changed"
+    assert ("main.sums", "skipped", same, f"skipped: {same}") in told
+    assert ("main.sums", "built", None, "built 2 rows") in told
+    assert ("main.top", "failed") in [t[:2] for t in told]
+
+
+def test_a_plan_with_models_ends_with_the_run_that_carries_it_out(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT id FROM raw")
+    world.manifest("declared", "name: id, type: INT")
+    text = instar("plan", cwd=world.root).out
+    assert text.endswith("Next: instar run --env dev\n")
+    assert instar("plan", "m", cwd=world.root).out.endswith(
+        "Next: instar run --select m --env dev\n"
+    )
+    assert instar("plan", "declared", cwd=world.root).out.endswith(
+        "Next: instar apply declared --env dev\n"
+    )

@@ -315,7 +315,7 @@ def named(web: Web, shapes: Shapes, what: str | None) -> list[Place]:
 
     def spellings(place: Place) -> tuple[str, ...]:
         table, full = place.table.name, f"{place.table.schema}.{place.table.name}"
-        texts = (table, full, f"{table}.{place.column}", f"{full}.{place.column}")
+        texts = (table, full, f"{table}.{place.column}", f"{full}.{place.column}", str(place))
         return tuple(t.casefold() for t in texts)
 
     found = [p for p in every if wish in spellings(p)] or _parts_named(shapes, what)

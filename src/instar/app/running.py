@@ -306,6 +306,8 @@ def built_events(results: Sequence[ModelResult]) -> tuple[Event, ...]:
             "instar run",
             r.run,
             r.rows,
+            r.status,
+            r.reason or None,
         )
         for r in results
     )

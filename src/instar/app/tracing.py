@@ -12,7 +12,7 @@ from instar.app.fieldpaths import Names as Steps
 from instar.app.fieldpaths import named_path, parts, resolve
 from instar.app.rowclauses import bare_names, compares_rows, deciding_nodes, in_value
 from instar.core.schema import TableName
-from instar.core.types import Path, Type
+from instar.core.types import Path, Type, path_text
 from instar.dialects import reading
 from instar.sources.models import Target
 from instar.sources.models_sql import Read
@@ -42,7 +42,8 @@ class Place:
 
     @property
     def path(self) -> str:
-        return ".".join((self.column, *self.fields))
+        """As it may be asked for: an odd name stands in backticks."""
+        return path_text((self.column, *self.fields))
 
     @property
     def key(self) -> Key:
