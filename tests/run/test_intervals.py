@@ -287,3 +287,19 @@ def test_a_range_beside_a_full_refresh_is_refused(world: World, dry: bool) -> No
         world.run(options=options, dry_run=dry)
     assert raised.value.code == "E433"
     assert world.sql("SELECT id FROM ev") == [(1,)]
+
+
+def test_late_rows_of_closed_intervals_are_not_silent(world: World) -> None:
+    world.sql(
+        "CREATE TABLE raw AS SELECT i AS id, DATE '2024-01-01' + i::INT AS day FROM range(3) AS t(i)"
+    )
+    world.model("ev", "SELECT id, day FROM raw", "incremental: {event_time_column: day}")
+    assert world.run().results[0].reason == ""
+    world.sql("INSERT INTO raw VALUES (9, DATE '2024-01-01')")
+    (result,) = world.run().results
+    stays = "its inputs changed; rows of closed intervals stay (--full-refresh, --start)"
+    assert (result.status, result.reason) == ("built", stays)
+    assert world.sql("SELECT count(*) FROM ev") == [(3,)]
+    (named,) = world.run(options=RunOptions(start="2024-01-01", end="2024-01-02")).results
+    assert named.reason == ""
+    assert world.sql("SELECT count(*) FROM ev") == [(4,)]
