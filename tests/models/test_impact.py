@@ -10,6 +10,7 @@ import pytest
 from instar import TablePlan
 from instar.cli import main, screen
 from instar.cli.markdown import plan_markdown
+from instar.cli.text import next_lines
 from instar.core.document import plan_document
 from instar.core.findings import Finding
 from instar.run.options import RunOptions
@@ -270,11 +271,17 @@ def test_a_broken_model_that_is_not_selected_stays_as_it_is(world: World) -> Non
 
 def test_a_plan_of_a_model_brings_its_declared_inputs_along(world: World) -> None:
     layered(world)
-    world.model("clean", "SELECT id, price AS net, day FROM ref('orders') WHERE price > 0")
+    world.model(
+        "clean", "SELECT id, price AS net, day, 1 AS one FROM ref('orders') WHERE price > 0"
+    )
     world.manifest("orders", *PRICE)
     plan = world.project.plan(tables=["clean"])
     assert [t.table.name for t in plan.tables] == ["orders", "clean"]
     assert not plan.blocked
+    assert next_lines(plan, tables=["clean"]) == ["Next: instar run --select clean --env dev"]
+    assert next_lines(plan, tables=["clean", "orders"]) == [
+        "Next: instar apply clean orders --env dev"
+    ]
     assert [t.table.name for t in world.project.drift(tables=["clean"]).tables] == ["clean"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
+from instar.app.naming import named
 from instar.cli.lines import Line, Span, render
 from instar.cli.numbers import cost_text, plural
 from instar.cli.problems import finding_lines
@@ -203,7 +204,8 @@ def _is_error(severity: Severity) -> bool:
 def _next_command(plan: Plan, tables: Sequence[str]) -> str:
     """A plan with models is carried out by a run, which builds their rows too."""
     models = [t for t in plan.pending if t.origin.startswith(_MODELS)]
-    if plan.unfinished or not models or (tables and len(models) < len(plan.pending)):
+    declared = [t.table for t in plan.pending if t not in models]
+    if plan.unfinished or not models or any(named(name, tables) for name in declared):
         return apply_command(plan.env, plan.policy, tables)
     names = [word for t in models if tables for word in ("--select", PurePath(t.origin).stem)]
     return _command(["instar", "run", *names], plan.env, plan.policy)
