@@ -80,6 +80,7 @@ def test_what_a_change_reaches_is_there_to_the_last_column() -> None:
     assert change["reaches"][29] == {
         "table": "main.m29",
         "column": "n",
+        "rows": False,
         "from": ["main.m28.n"],
         "perhaps": True,
     }

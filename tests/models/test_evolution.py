@@ -125,3 +125,48 @@ def test_a_name_in_another_catalog_is_no_models(world: World) -> None:
     world.model("down", "SELECT id FROM other.main.src")
     assert errors(world.table("down")) == ["F702"]
     assert world.project.models().parents("down") == ()
+
+
+LOST: dict[str, tuple[str, str, str]] = {
+    "a fraction in a list": ("[1]::INT[]", "[1.5]", "gives no ARRAY<INT>: it would be [2]"),
+    "a field without a place": (
+        "{'a': 1}",
+        "struct_pack(a := 1, zzz := 2)",
+        "its field 'zzz' is not the field of STRUCT<a INT> in that place",
+    ),
+    "a field of a list's rows": ("[{'a': 1}]", "[{'a': 1, 'b': 2}]", "its field 'b'"),
+    "a fraction in a map": ("MAP {'k': 1}", "MAP {'k': 1.5}", "it would be {k=2}"),
+}
+
+
+@pytest.mark.parametrize("case", LOST.values(), ids=LOST.keys())
+def test_a_constant_that_would_lose_a_part_of_itself(
+    world: World, case: tuple[str, str, str]
+) -> None:
+    value, default, words = case
+    world.model("m", f"SELECT 1 AS id, {value} AS x", f'columns: {{x: {{default: "{default}"}}}}')
+    with pytest.raises(ProjectError) as raised:
+        world.plan()
+    assert raised.value.code == "E159"
+    assert words in raised.value.message
+
+
+KEPT = {
+    "a whole list": ("[1]::INT[]", "[1, 2]"),
+    "no list": ("[1]::INT[]", "[]"),
+    "a shorter number": ("[1]::BIGINT[]", "[1]"),
+    "a decimal": ("[1.25]::DECIMAL(10, 2)[]", "[1.5]"),
+    "a fraction": ("[1.1]::FLOAT[]", "[1.1]"),
+    "fewer fields, in another order": (
+        "{'a': 1, 'b': 'x', 'c': 2}",
+        "struct_pack(b := 'y', a := 3)",
+    ),
+    "texts for dates": ("[DATE '2024-01-01']", "['2024-1-5']"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT.values(), ids=KEPT.keys())
+def test_a_constant_that_is_only_spelled_otherwise(world: World, case: tuple[str, str]) -> None:
+    value, default = case
+    world.model("m", f"SELECT 1 AS id, {value} AS x", f'columns: {{x: {{default: "{default}"}}}}')
+    assert not world.plan().blocked

@@ -9,7 +9,11 @@ import pytest
 
 from instar import TablePlan
 from instar.cli import main, screen
+from instar.cli.markdown import plan_markdown
+from instar.cli.text import next_lines
+from instar.core.document import plan_document
 from instar.core.findings import Finding
+from instar.run.options import RunOptions
 from models.world import World, errors
 
 
@@ -65,7 +69,13 @@ def test_a_rename_ripples_to_the_last_layer_before_anything_is_touched(world: Wo
         ("main.clean.net", ("main.orders.amount",)),
         ("main.daily.total", ("main.clean.net",)),
         ("main.report.twice", ("main.daily.total",)),
+        ("rows of main.clean", ("main.orders.amount",)),
+        ("rows of main.daily", ("rows of main.clean",)),
+        ("rows of main.report", ("rows of main.daily",)),
     ]
+    assert reach.message.endswith(
+        "main.report.twice, and the rows of main.clean, main.daily, main.report."
+    )
     assert [s.rung.value for s in plans["clean"].steps] == ["steps"], "INT to BIGINT follows"
     assert world.types("clean")["net"] == "INTEGER", "nothing is touched"
 
@@ -233,11 +243,46 @@ def test_lineage_of_a_field(world: World, capsys: pytest.CaptureFixture[str]) ->
 
 def test_parents_that_do_not_compile_are_named_in_the_plural(world: World) -> None:
     layered(world)
-    world.model("both", "SELECT day FROM clean UNION SELECT day FROM daily")
+    world.model("odd", "SELECT amount, day FROM orders")
+    world.model("both", "SELECT day FROM daily UNION SELECT day FROM odd")
     world.manifest("orders", *PRICE)
     (finding,) = said(world.table("both"), "F703")
-    assert "clean, daily do not compile" in finding.message
+    assert "clean, odd do not compile" in finding.message, "the roots, not who reads them"
     assert finding.hint == "Mend those models first."
+
+
+def test_a_broken_model_that_is_not_selected_stays_as_it_is(world: World) -> None:
+    world.sql("CREATE TABLE src AS SELECT 1 AS id, 2 AS v")
+    world.model("a", "SELECT id, v FROM src")
+    world.model("w", "SELECT id, v FROM src", "materialization: view")
+    world.model("b", "SELECT id, v FROM a JOIN w USING (id, v)")
+    world.run()
+    world.model("a", "SELECT id, nosuch AS v FROM src")
+    world.model("w", "SELECT id, nosuch AS v FROM src", "materialization: view")
+    world.model("b", "SELECT id, v + 1 AS v FROM a JOIN w USING (id, v)")
+    assert world.run(options=RunOptions(("b",))).ok
+    assert world.sql("SELECT v FROM b") == [(3,)]
+    world.sql("DROP TABLE a")
+    (first, root) = world.project.plan(tables=["b"]).tables[0].findings
+    assert (first.code, root.code) == ("F703", "F702")
+    assert "a does not compile" in first.message
+    assert "nosuch" in root.message
+
+
+def test_a_plan_of_a_model_brings_its_declared_inputs_along(world: World) -> None:
+    layered(world)
+    world.model(
+        "clean", "SELECT id, price AS net, day, 1 AS one FROM ref('orders') WHERE price > 0"
+    )
+    world.manifest("orders", *PRICE)
+    plan = world.project.plan(tables=["clean"])
+    assert [t.table.name for t in plan.tables] == ["orders", "clean"]
+    assert not plan.blocked
+    assert next_lines(plan, tables=["clean"]) == ["Next: instar run --select clean --env dev"]
+    assert next_lines(plan, tables=["clean", "orders"]) == [
+        "Next: instar apply clean orders --env dev"
+    ]
+    assert [t.table.name for t in world.project.drift(tables=["clean"]).tables] == ["clean"]
 
 
 def test_a_removed_column_names_its_readers(world: World) -> None:
@@ -277,6 +322,8 @@ def shown(world: World, capsys: pytest.CaptureFixture[str], what: str, format_: 
 def test_text_json_and_mermaid_agree(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """Up to the source and down to the last table, and no sibling: nothing else comes from `amount`."""
     layered(world)
+    world.model("clean", "SELECT id, amount AS net, day FROM ref('orders')")
+    world.model("daily", "SELECT id, abs(net)::BIGINT AS total, day FROM clean")
     world.model("other", "SELECT sum(net) AS s FROM clean")
     world.model("some", "SELECT COLUMNS('to.*') FROM daily")
     world.model("tail", "SELECT total AS t FROM some")
@@ -302,6 +349,64 @@ def test_text_json_and_mermaid_agree(world: World, capsys: pytest.CaptureFixture
     ]
     assert ("main.daily.total", "-.->", "main.some.total") in edges
     assert len(edges) == 5
+
+
+def counted(world: World) -> None:
+    """`a.k` and `a.v` are in no column of `b`, and decide what it counts."""
+    world.sql("CREATE TABLE src (id INT, k INT, v INT)", "CREATE TABLE dim (code INT)")
+    world.model("a", "SELECT id, k, v FROM src")
+    world.model("b", "SELECT count(*) AS c FROM a JOIN dim ON a.k = dim.code WHERE a.v > 0")
+    world.model("c", "SELECT c + 1 AS d FROM b")
+    world.run()
+
+
+def test_a_filter_and_a_join_are_reached_to_the_last_table(world: World) -> None:
+    counted(world)
+    world.model("a", "SELECT id, k::VARCHAR AS k, v::BIGINT AS v FROM src")
+    table = world.table("a")
+    assert [f.message for f in said(table, "F705")] == [
+        f"[main.a] the change of '{name}' reaches the rows of main.b, main.c." for name in "kv"
+    ]
+    document = plan_document(world.plan())
+    (a,) = (t for t in document["tables"] if t["table"] == "main.a")
+    assert a["changes"][0]["reaches"][0] == {
+        "table": "main.b",
+        "column": None,
+        "rows": True,
+        "from": ["main.a.k"],
+        "perhaps": False,
+    }
+    drawn = plan_markdown(world.plan())
+    assert "Reaches the rows of 2 tables" in drawn
+    assert "-.->" in drawn
+
+
+def test_lineage_shows_what_decides_rows(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    counted(world)
+    assert shown(world, capsys, "a.k", "text").splitlines() == [
+        "main.a.k",
+        "  <- main.src.k",
+        "  -> rows of main.b",
+        "    -> rows of main.c",
+    ]
+    assert shown(world, capsys, "c.d", "text").splitlines() == [
+        "main.c.d",
+        "  <- main.b.c",
+        "    <- rows of main.b",
+        "      <- main.a.k",
+        "        <- main.src.k",
+        "      <- main.a.v",
+        "        <- main.src.v",
+        "      <- main.dim.code",
+    ]
+    (k,) = json.loads(shown(world, capsys, "a.k", "json"))["columns"]
+    assert (k["to"], k["descendants"]) == ([], [])
+    assert k["decides_rows_of"] == ["main.b"]
+    assert k["descendants_by_rows"] == ["main.b", "main.c"]
+    (d,) = json.loads(shown(world, capsys, "c.d", "json"))["columns"]
+    assert d["ancestors"] == ["main.b.c"]
+    assert {"main.a.k", "main.src.k", "main.dim.code"} < set(d["ancestors_by_rows"])
+    assert re.search(r"c\d+ -\.-> c\d+", shown(world, capsys, "a.k", "mermaid"))
 
 
 def test_three_layers_change_after_change_are_as_a_rebuild(world: World) -> None:

@@ -113,6 +113,45 @@ def test_where_columns_come_from(shop: World, case: tuple[str, dict[str, set[str
     assert {n: found[n] for n in expected} == expected
 
 
+DECIDES: dict[str, tuple[str, set[str]]] = {
+    "a filter": ("SELECT id FROM o WHERE amt > 0", {"o.amt"}),
+    "a join": ("SELECT id FROM o JOIN c ON o.cust = c.cust", {"o.cust", "c.cust"}),
+    "a join by name": ("SELECT id FROM o JOIN c USING (cust)", {"o.cust", "c.cust"}),
+    "groups": ("SELECT count(*) AS n FROM o GROUP BY cust", {"o.cust"}),
+    "groups of all": ("SELECT cust, sum(amt) AS n FROM o GROUP BY ALL", {"o.cust"}),
+    "groups by place": ("SELECT cust, sum(amt) AS n FROM o GROUP BY 1", {"o.cust"}),
+    "a filter of groups": ("SELECT 1 AS n FROM o HAVING sum(amt) > 0", {"o.amt"}),
+    "a filter of windows": (
+        "SELECT id FROM o QUALIFY row_number() OVER (PARTITION BY cust ORDER BY amt) = 1",
+        {"o.cust", "o.amt"},
+    ),
+    "the first few": ("SELECT id FROM o ORDER BY amt LIMIT 3", {"o.amt"}),
+    "an order by an alias": ("SELECT id, amt * 2 AS x FROM o ORDER BY x LIMIT 3", {"o.amt"}),
+    "an order alone": ("SELECT id FROM o ORDER BY amt", set()),
+    "a query in a filter": (
+        "SELECT id FROM o WHERE cust IN (SELECT cust FROM c WHERE name > '')",
+        {"o.cust", "c.cust", "c.name"},
+    ),
+    "a query in a value": ("SELECT (SELECT max(name) FROM c WHERE c.o > 1) AS m FROM o", set()),
+    "a CTE and an alias": (
+        "WITH f AS (SELECT id, amt AS x FROM o WHERE cust = 1) SELECT id FROM f WHERE x > 0",
+        {"o.cust", "o.amt"},
+    ),
+    "distinct rows": ("SELECT DISTINCT cust FROM o", {"o.cust"}),
+    "a union": ("SELECT id FROM o UNION ALL SELECT cust FROM c WHERE name > ''", {"c.name"}),
+    "a difference": ("SELECT id FROM o EXCEPT SELECT cust FROM c", {"o.id", "c.cust"}),
+    "a list that is unfolded": ("SELECT id FROM o, unnest([o.amt]) AS t(u)", {"o.amt"}),
+}
+
+
+@pytest.mark.parametrize("case", DECIDES.values(), ids=DECIDES.keys())
+def test_what_decides_the_rows(shop: World, case: tuple[str, set[str]]) -> None:
+    query, expected = case
+    shop.model("m", query)
+    web, (place, *_) = shop.project.lineage("m")
+    assert {f"{p.table.name}.{p.column}" for p in web.decides(place)} == expected
+
+
 def test_a_table_that_is_spelled_in_two_cases(shop: World) -> None:
     shop.model("a", "SELECT id FROM o")
     shop.model("b", 'SELECT * FROM "O"')
@@ -151,3 +190,13 @@ def test_a_python_model_is_perhaps_reached_and_so_is_what_reads_it(tmp_path: Pat
     start = [Place(TableName("main", "raw"), "n")]
     assert [str(p) for p in web.downstream(start)] == ["main.a.n"]
     assert [str(p) for p in web.maybe_downstream(start)] == ["main.p.twice", "main.z.t"]
+
+
+def test_an_odd_name_is_shown_as_it_may_be_asked_for(world: World) -> None:
+    world.sql('CREATE TABLE t ("a.b" INT, a STRUCT(b INT))')
+    world.model("m", 'SELECT "a.b" AS "x y", a.b AS z FROM t')
+    web, places = world.project.lineage("m")
+    told = {str(p): [str(s) for s in web.sources(p)] for p in places}
+    assert told == {"main.m.`x y`": ["main.t.`a.b`"], "main.m.z": ["main.t.a.b"]}
+    for name in ("main.m.`x y`", "t.`a.b`"):
+        assert len(world.project.lineage(name)[1]) == 1

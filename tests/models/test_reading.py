@@ -226,6 +226,24 @@ BAD = {
         3,
         "  x: {renamed_from: x}",
     ),
+    "two columns from one": (
+        "---\ncolumns:\n  x: {renamed_from: old}\n  y: {renamed_from: OLD}\n---\nSELECT 1 AS x, 2 AS y",
+        "E132",
+        4,
+        "  y: {renamed_from: OLD}",
+    ),
+    "two fields from one": (
+        "---\ncolumns:\n  s.x: {renamed_from: old}\n  s.y: {renamed_from: old}\n---\nSELECT s FROM t",
+        "E132",
+        4,
+        "  s.y: {renamed_from: old}",
+    ),
+    "fields that go round": (
+        "---\ncolumns:\n  s.x: {renamed_from: y}\n  s.y: {renamed_from: x}\n---\nSELECT s FROM t",
+        "E132",
+        3,
+        "  s.x: {renamed_from: y}",
+    ),
     "incremental without a way": (
         "---\nmaterialization: incremental\n---\nSELECT 1 AS x",
         "E160",
@@ -261,6 +279,32 @@ def test_bad_input_is_refused_with_its_place(
     assert error.where.file == "models/bad.sql"
     if line is not None:
         assert (error.where.line, error.where.text) == (line, shown)
+
+
+def test_fields_of_two_structs_may_have_had_one_name(root: Path) -> None:
+    front = (
+        "columns:\n  s.x: {renamed_from: old}\n  t.x: {renamed_from: old}\n  x: {renamed_from: old}"
+    )
+    write(root, a=f"---\n{front}\n---\nSELECT s, t, x FROM u")
+    assert {c.renamed_from for c in load(root).models["a"].columns.values()} == {"old"}
+
+
+@pytest.mark.parametrize("kind", ["view", "table"])
+def test_another_materialization_in_the_frontmatter_ends_the_entrys_way(
+    root: Path, kind: str
+) -> None:
+    with (root / "instar.yml").open("a") as file:
+        file.write("models: {e: {materialization: incremental, incremental: {unique_key: id}}}\n")
+    write(root, e=f"---\nmaterialization: {kind}\n---\nSELECT 1 AS id", f="SELECT 1 AS id")
+    model = load(root).models["e"]
+    assert (model.materialization, model.incremental) == (kind, None)
+    write(root, e="---\nmaterialization: incremental\n---\nSELECT 1 AS id", f="SELECT 1 AS id")
+    assert load(root).models["e"].incremental is not None
+
+
+def test_a_table_with_a_way_is_incremental(root: Path) -> None:
+    write(root, e="---\nmaterialization: table\nincremental: {unique_key: id}\n---\nSELECT 1 AS id")
+    assert load(root).models["e"].materialization == "incremental"
 
 
 def test_a_column_may_be_renamed_to_another_case_of_itself(root: Path) -> None:

@@ -110,3 +110,40 @@ def test_a_name_that_instar_keeps_for_itself(world: World) -> None:
 def test_a_file_that_begins_with_underscores_is_a_model(world: World) -> None:
     world.model("__m", "SELECT 1 AS id")
     assert [t.table.name for t in world.plan().tables] == ["__m"]
+
+
+WORDS = {
+    "a smaller number": ("7::BIGINT", "7::INT", "narrowed from BIGINT to INT"),
+    "a date with a time": (
+        "DATE '2024-01-01'",
+        "TIMESTAMP '2024-01-01'",
+        "changed from DATE to TIMESTAMP_NTZ, which does not hold every DATE",
+    ),
+    "a number with a fraction": (
+        "7::BIGINT",
+        "7::DOUBLE",
+        "changed from BIGINT to DOUBLE, which does not hold every BIGINT",
+    ),
+    "other digits": (
+        "7::DECIMAL(10, 2)",
+        "7::DECIMAL(10, 4)",
+        "changed from DECIMAL(10, 2) to DECIMAL(10, 4), which does not hold every DECIMAL(10, 2)",
+    ),
+    "a text that is JSON": (
+        "'7'",
+        "'7'::JSON",
+        "changed from STRING to JSON, which does not hold every STRING",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WORDS.values(), ids=WORDS.keys())
+def test_a_type_is_called_narrower_only_where_it_is(
+    world: World, case: tuple[str, str, str]
+) -> None:
+    before, after, words = case
+    world.model("m", f"SELECT {before} AS x")
+    world.run()
+    world.model("m", f"SELECT {after} AS x")
+    (finding,) = (f for f in world.table("m").findings if f.code == "F701")
+    assert f"'x' would be {words}." in finding.message

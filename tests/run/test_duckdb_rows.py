@@ -11,7 +11,8 @@ from instar.core.schema import Check, Table, TableName
 from instar.core.types import Column, Integer, String
 from instar.run.building import Order
 from instar.run.duckdb_rows import in_one_statement
-from instar.sources.models import Incremental, Model
+from instar.sources.models import Model
+from instar.sources.models_said import Incremental
 from instar.sources.models_sql import parse_query
 
 QUERY = 'SELECT \'x\' AS "a ""b", 1 AS id -- the end'

@@ -273,3 +273,33 @@ def test_a_view_that_becomes_a_table_keeps_to_the_key(world: World) -> None:
     world.model("ev", "SELECT 1 AS id FROM range(2)", front)
     (result,) = world.run().results
     assert (result.error or "").startswith("E430: ")
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_range_beside_a_full_refresh_is_refused(world: World, dry: bool) -> None:
+    world.sql("CREATE TABLE raw AS SELECT 1 AS id, DATE '2024-01-01' AS day")
+    way = "incremental: {event_time_column: day}"
+    world.model("ev", "SELECT id, day FROM raw", way)
+    world.run()
+    world.sql("UPDATE raw SET id = 2")
+    options = RunOptions(full_refresh=True, start="2024-01-01", end="2024-01-02")
+    with pytest.raises(UsageError) as raised:
+        world.run(options=options, dry_run=dry)
+    assert raised.value.code == "E433"
+    assert world.sql("SELECT id FROM ev") == [(1,)]
+
+
+def test_late_rows_of_closed_intervals_are_not_silent(world: World) -> None:
+    world.sql(
+        "CREATE TABLE raw AS SELECT i AS id, DATE '2024-01-01' + i::INT AS day FROM range(3) AS t(i)"
+    )
+    world.model("ev", "SELECT id, day FROM raw", "incremental: {event_time_column: day}")
+    assert world.run().results[0].reason == ""
+    world.sql("INSERT INTO raw VALUES (9, DATE '2024-01-01')")
+    (result,) = world.run().results
+    stays = "its inputs changed; rows of closed intervals stay (--full-refresh, --start)"
+    assert (result.status, result.reason) == ("built", stays)
+    assert world.sql("SELECT count(*) FROM ev") == [(3,)]
+    (named,) = world.run(options=RunOptions(start="2024-01-01", end="2024-01-02")).results
+    assert named.reason == ""
+    assert world.sql("SELECT count(*) FROM ev") == [(4,)]

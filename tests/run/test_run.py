@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from cli.running import instar
-from instar import Project
+from instar import Plan, Project
 from instar.app.events import Silent
 from instar.cli import main, screen
+from instar.cli.reports import event_document
 from instar.errors import Blocked, UsageError
 from instar.run.options import RunOptions
-from models.world import World, statuses
+from models.world import PROJECT, World, statuses
 
 SOURCE = (
     "CREATE TABLE raw AS SELECT * FROM (VALUES"
@@ -145,6 +148,55 @@ def test_selection(world: World) -> None:
     assert raised.value.hint == "Did you mean 'sums'?"
 
 
+UNSEEN_BY_THE_TEXT = {
+    "nullable: false": lambda w: w.model("m", "SELECT id, n FROM raw", NOT_NULL),
+    "a model's entry in instar.yml": lambda w: (w.root / "instar.yml").write_text(
+        PROJECT + "models: {m: {columns: {id: {nullable: false}}}}\n"
+    ),
+    "a table dropped by hand": lambda w: w.sql("DROP TABLE m"),
+    "a table changed by hand": lambda w: w.sql("ALTER TABLE m DROP COLUMN n"),
+    "a table that blocks the plan": lambda w: w.sql("ALTER TABLE m ADD COLUMN extra INT"),
+}
+NOT_NULL = "columns: {id: {nullable: false}}"
+
+
+@pytest.mark.parametrize("case", UNSEEN_BY_THE_TEXT.values(), ids=UNSEEN_BY_THE_TEXT.keys())
+def test_a_model_whose_table_would_change_has_changed(
+    world: World, case: Callable[[World], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT id, n FROM raw")
+    world.model("other", "SELECT id FROM raw")
+    world.run()
+    case(world)
+    planned: list[frozenset[str]] = []
+    plan = Project.planned_models
+
+    def counted(*args: Any, **named: Any) -> Any:
+        planned.append(args[4])
+        return plan(*args, **named)
+
+    monkeypatch.setattr(Project, "planned_models", counted)
+    shown: list[Plan] = []
+    try:
+        world.run(options=RunOptions(("state:changed",)), show=shown.append)
+    except Blocked:
+        assert "extra" in world.types("m")
+    assert [t.table.name for t in shown[0].tables] == ["m"]
+    assert planned == [{"m", "other"}], "once"
+
+
+def test_what_changed_but_is_left_out_is_planned_as_it_is(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("a", "SELECT id, n FROM raw")
+    world.model("b", "SELECT id, n FROM a")
+    world.run()
+    world.model("a", "SELECT id, n::BIGINT AS n FROM raw")
+    report = world.run(options=RunOptions(("state:changed+",), ("a",)))
+    assert [t.table.name for t in report.plan.tables] == ["b"]
+    assert world.types("b")["n"] == "INTEGER"
+
+
 MERGE = "materialization: incremental\nincremental: {unique_key: id}"
 
 
@@ -164,7 +216,7 @@ KEYS = {
     "NULL": (
         "SELECT CASE WHEN id > 1 THEN id END AS id, kind FROM raw",
         "id",
-        "the incremental key 'id' of main.m is NULL in some rows: 1 of them",
+        "the incremental key 'id' of main.m is NULL in some rows: 1 of them, such as (kind = a)",
     ),
     "NULL in a part": (
         "SELECT CASE WHEN id > 1 THEN id END AS id, kind FROM raw",
@@ -196,6 +248,32 @@ def test_a_key_that_is_null_or_stands_twice(world: World, case: tuple[str, str, 
     assert error.startswith("E430: ")
     assert error.endswith(words)
     assert world.sql("SELECT count(*) FROM m") == [(0,)]
+
+
+FAILING = {
+    "a table": "tags: [x]",
+    "merged": "incremental: {unique_key: id}",
+    "by intervals": "incremental: {event_time_column: seen}",
+}
+
+
+@pytest.mark.parametrize("case", FAILING.values(), ids=FAILING.keys())
+def test_a_failing_query_is_told_by_its_own_line(world: World, case: str) -> None:
+    world.sql(SOURCE)
+    world.model("m", "\nSELECT id, seen,\n  CAST(kind AS INT) AS v\nFROM raw", case)
+    (result,) = world.run().results
+    error = (result.error or "").splitlines()
+    assert error[0].startswith("E220: DuckDB refused a statement: Conversion Error: Could not")
+    assert error[1:] == ["--> models/m.sql:6", "6 │   CAST(kind AS INT) AS v"]
+
+
+def test_a_failing_view_is_not_told_by_a_line_of_its_reader(world: World) -> None:
+    world.sql(SOURCE)
+    world.sql("CREATE VIEW v AS\nSELECT id,\nCAST(kind AS INT) AS n FROM raw")
+    world.model("m", "SELECT id, n\nFROM v\nWHERE n > 0")
+    (result,) = world.run().results
+    assert (result.error or "").splitlines()[-1] == "--> models/m.sql"
+    assert "LINE" not in (result.error or "")
 
 
 def test_a_refresh_that_is_refused_names_the_keys_too(world: World) -> None:
@@ -359,3 +437,30 @@ def test_duckdb_says_that_it_has_one_writer(world: World) -> None:
         Project.load(world.root, notes).run(options=options, confirm=lambda _: True)
     said = [text for text in notes.heard if "one writer" in text]
     assert said == ["DuckDB has one writer: models are built one after the other"]
+
+
+def test_history_tells_what_became_of_each_model_and_why(world: World) -> None:
+    three_layers(world)
+    world.run()
+    world.model("top", "SELECT CAST(kind AS INT) AS kind FROM sums")
+    world.run(flags=("allow_full_refresh",))
+    rows = [event_document(e) for e in world.project.history()]
+    told = [(r["table"], r["status"], r["reason"], r["what"]) for r in rows]
+    same = "neither its query nor its inputs changed"
+    assert ("main.sums", "skipped", same, f"skipped: {same}") in told
+    assert ("main.sums", "built", None, "built 2 rows") in told
+    assert ("main.top", "failed") in [t[:2] for t in told]
+
+
+def test_a_plan_with_models_ends_with_the_run_that_carries_it_out(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT id FROM raw")
+    world.manifest("declared", "name: id, type: INT")
+    text = instar("plan", cwd=world.root).out
+    assert text.endswith("Next: instar run --env dev\n")
+    assert instar("plan", "m", cwd=world.root).out.endswith(
+        "Next: instar run --select m --env dev\n"
+    )
+    assert instar("plan", "declared", cwd=world.root).out.endswith(
+        "Next: instar apply declared --env dev\n"
+    )

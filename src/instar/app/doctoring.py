@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from instar.app.events import Listener
+from instar.app.leaving import tell_absent
 from instar.app.opening import open_state, open_world
 from instar.app.placing import located
 from instar.backends.registry import rules_for
@@ -35,7 +37,7 @@ class Diagnosis:
     """Nothing is missing, but something is to be done."""
 
 
-def validated(config: ProjectConfig, env: Environment) -> tuple[Finding, ...]:
+def validated(config: ProjectConfig, env: Environment, listener: Listener) -> tuple[Finding, ...]:
     """Everything that is wrong with manifests and models, then what each table's engine could not keep."""
     found = read_manifests(config, env)
     problems = list(found.problems)
@@ -43,7 +45,8 @@ def validated(config: ProjectConfig, env: Environment) -> tuple[Finding, ...]:
     broken = (TableName(env.schema, path.stem) for path in found.broken)
     if runs_models(env) and model_files(config.root):
         try:
-            load_models(config, env, (*(w.table.name for w in found.wanted), *broken))
+            names = (*(w.table.name for w in found.wanted), *broken)
+            tell_absent(listener, env, load_models(config, env, names))
         except ProjectError as error:
             problems += error.every
     findings = list(map(mistake, problems))

@@ -79,7 +79,7 @@ def readers_of(models: Models, web: Web, plan: TablePlan, path: Path) -> list[st
 
 
 def with_reach(web: Web, plan: TablePlan) -> TablePlan:
-    """Which downstream columns each changed column flows into, to the last table.
+    """Which downstream columns each changed column flows into, and whose rows it decides, to the last table.
 
     What is not carried out and blocks the plan is asked for: its reach is what the answer needs.
     """
@@ -104,7 +104,12 @@ def _reaches(web: Web, table: TableName, change: Change) -> tuple[Reached, ...]:
         case _:
             return ()
     return tuple(
-        Reached(str(hop.place.table), hop.place.path, tuple(map(str, hop.sources)), hop.perhaps)
+        Reached(
+            str(hop.place.table),
+            None if hop.place.is_rows else hop.place.path,
+            tuple(map(str, hop.sources)),
+            hop.perhaps,
+        )
         for hop in web.reach([Place(table, path[0], path[1:]) for path in starts])
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from instar.app.tracing import UNKNOWN, Key, Lineage, Place, Types, query_lineage
+from instar.app.tracing import UNKNOWN, Key, Lineage, Place, Types, query_lineage, rows_of
 from instar.core.schema import TableName
 from instar.core.types import Column, Type, children, walk
 from instar.errors import UsageError
@@ -56,6 +56,7 @@ class Web:
         self._known: dict[tuple[str, str], Lineage] = {}
         self._makers: dict[tuple[str, str], Maker] = {}
         self._readers: dict[tuple[str, str], list[Maker]] = {}
+        self._decided: dict[tuple[str, str], bool] = {}
         for maker in _makers(models):
             self._makers[_key(maker.table)] = maker
             for table in dict.fromkeys(target.table for _, target in maker.reads):
@@ -141,8 +142,44 @@ class Web:
         )
         return tuple(p for p in found if p.key not in known)
 
+    def decides(self, place: Place) -> frozenset[Place]:
+        """What decides the rows of a column's table, one step up: columns, and rows of other tables."""
+        maker = self._makers.get(_key(place.table))
+        if maker is None:
+            return frozenset()
+        lineage = self.lineage(maker)
+        inner = {t.table for _, t in maker.reads if self._filtered(t.table)}
+        return lineage.decides | {rows_of(t) for t in inner}
+
+    def _filtered(self, table: TableName) -> bool:
+        """Whether anything on the way to a table decides its rows."""
+        key = _key(table)
+        if key not in self._decided:
+            self._decided[key] = False
+            self._decided[key] = bool(self.decides(rows_of(table)))
+        return self._decided[key]
+
+    def above(self, place: Place) -> list[Place]:
+        """One step up: what a column is computed from, and what decides the rows that it stands in.
+
+        The rows of a table that it is computed from are told there.
+        """
+        if place.is_rows:
+            return sorted(self.decides(place))
+        sources = self.sources(place)
+        told = {rows_of(s.table) for s in sources}
+        return [*sorted(sources), *([rows_of(place.table)] if self.decides(place) - told else ())]
+
     def heirs(self, place: Place) -> tuple[Place, ...]:
-        """The columns that are computed from a column, one step down."""
+        """One step down: the columns that are computed from a column, then the tables whose rows it decides."""
+        readers = self.readers(place.table)
+        rows = {r.table: rows_of(r.table) for r in readers if place.is_rows}
+        for reader in readers:
+            if any(p.meets(place) for p in self.lineage(reader).decides):
+                rows[reader.table] = rows_of(reader.table)
+        return (*self._computed_from(place), *rows.values())
+
+    def _computed_from(self, place: Place) -> tuple[Place, ...]:
         found: dict[Key, Place] = {}
         for reader in self.readers(place.table):
             lineage = self.lineage(reader)
@@ -158,7 +195,8 @@ class Web:
     def reach(self, starts: Sequence[Place]) -> list[Hop]:
         """Everything that is computed from these, through any number of models, nearest first.
 
-        Last what may be besides: what is behind a query that cannot be traced.
+        Then what may be besides: what is behind a query that cannot be traced. Last the tables whose rows
+        these decide.
         """
         sure: dict[Key, Hop] = {}
         begun = {p.key for p in starts}
@@ -170,21 +208,25 @@ class Web:
             _add(maybe, place, self.perhaps(place), known, perhaps=True)
         first = [hop.place for hop in maybe.values()]
         _spread(first, maybe, known, lambda p: (*self.heirs(p), *self.perhaps(p)), perhaps=True)
-        return [*sure.values(), *maybe.values()]
+        return sorted([*sure.values(), *maybe.values()], key=lambda hop: hop.place.is_rows)
 
-    def origins(self, start: Place) -> list[Hop]:
-        """Everything that a column is computed from, nearest first; here `sources` are what it goes into."""
+    def origins(self, start: Place, *, rows: bool = True) -> list[Hop]:
+        """Everything that a column is computed from, nearest first; here `sources` are what it goes into.
+
+        `rows`: also what decides the rows on the way.
+        """
         found: dict[Key, Hop] = {}
-        _spread([start], found, {start.key}, lambda p: sorted(self.sources(p)), perhaps=False)
+        step = self.above if rows else lambda p: sorted(self.sources(p))
+        _spread([start], found, {start.key}, step, perhaps=False)
         return list(found.values())
 
     def downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
         """Everything that is surely computed from these."""
-        return tuple(hop.place for hop in self.reach(places) if not hop.perhaps)
+        return tuple(h.place for h in self.reach(places) if not h.perhaps and not h.place.is_rows)
 
     def maybe_downstream(self, places: Sequence[Place]) -> tuple[Place, ...]:
         """What else may be computed from these and from what is."""
-        return tuple(hop.place for hop in self.reach(places) if hop.perhaps)
+        return tuple(h.place for h in self.reach(places) if h.perhaps and not h.place.is_rows)
 
 
 def _makers(models: Models) -> Iterator[Maker]:
@@ -238,7 +280,7 @@ def _of_shape(found: Lineage, names: Sequence[str]) -> Lineage:
     outputs = {name: traced.get(name.casefold(), rest) for name in names}
     copied = {n.casefold(): p for n, p in found.copies.items()}
     copies = {n: copied[n.casefold()] for n in names if n.casefold() in copied}
-    return Lineage(outputs, found.reads, found.partial, copies)
+    return Lineage(outputs, found.reads, found.partial, copies, found.decides)
 
 
 def _types(*worlds: Shapes) -> Types:
@@ -273,7 +315,7 @@ def named(web: Web, shapes: Shapes, what: str | None) -> list[Place]:
 
     def spellings(place: Place) -> tuple[str, ...]:
         table, full = place.table.name, f"{place.table.schema}.{place.table.name}"
-        texts = (table, full, f"{table}.{place.column}", f"{full}.{place.column}")
+        texts = (table, full, f"{table}.{place.column}", f"{full}.{place.column}", str(place))
         return tuple(t.casefold() for t in texts)
 
     found = [p for p in every if wish in spellings(p)] or _parts_named(shapes, what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
@@ -16,7 +16,6 @@ from instar.app.planning import completed, interrupted, with_readers
 from instar.app.stopping import absent_parents, broken_parents, other_kind, uncompiled
 from instar.app.switching import to_table, to_view
 from instar.app.wording import in_model_words, of_view
-from instar.apply import Result, TableReport
 from instar.backends.base import NotATable
 from instar.core.changes import CreateTable, DropColumn
 from instar.core.classify import Classified
@@ -24,13 +23,12 @@ from instar.core.diff import diff
 from instar.core.evolve import evolve
 from instar.core.findings import Finding, Severity
 from instar.core.matching import DoneRenames
-from instar.core.plan import Plan, Rung, Status, Step, TablePlan
+from instar.core.plan import Status, Step, TablePlan
 from instar.core.planner import draft
 from instar.core.policy import Policy
 from instar.core.refresh import Refresh, evolved
 from instar.core.schema import Table, TableName, Wanted
 from instar.core.types import Column, path_text
-from instar.errors import ProjectError
 from instar.run.building import ADOPTS, Builder
 from instar.run.inferring import CannotInfer, Inferrer
 from instar.run.rendering import rendered, stand_in
@@ -57,7 +55,8 @@ class Modelling:
     queries: dict[str, str] = field(default_factory=dict)
     shapes: dict[TableName, tuple[Column, ...]] = field(default_factory=dict)
     plans: dict[str, TablePlan] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)
+    broken: dict[str, dict[str, Finding]] = field(default_factory=dict)
+    """Of each model that cannot be analysed: the models that do not compile, it or those before it, and why."""
     builds: Mapping[TableName, Build] = field(default_factory=dict)
     renames: Mapping[TableName, DoneRenames] = field(default_factory=dict)
     open_runs: frozenset[TableName] = frozenset()
@@ -159,46 +158,94 @@ def _analyse(
     """Infer one model, plan it, and tell the world what it will look like."""
     there = live.get(model.table)
     work.queries[model.name] = work.render(model)
-    if finding := _missing_parent(work, model, live):
-        work.broken.add(model.name)
-        work.plans[model.name] = _stopped(work, model, there, finding)
-        return
-    try:
-        declare_views(work, model, inferrer)
-        inferred = _inferred(work, model, inferrer)
-    except CannotInfer as error:
-        work.broken.add(model.name)
-        why = uncompiled(work.models, work.plans, work.manifests, model, error, work.dialect)
-        work.plans[model.name] = _stopped(work, model, there, why)
-        return
-    if model.table in work.open_runs and model.name in work.chosen:
-        shape = there.columns if isinstance(there, Table) else inferred
+    if model.name not in work.chosen:
+        shape = _left_alone(work, model, live, inferrer)
+    else:
+        shape = inferred = _compiled(work, model, live, inferrer)
+        if inferred is not None:
+            shape = _planned(work, model, inferred, there, inferrer)
+    if shape is not None:
+        work.shapes[model.table] = shape
+        inferrer.declare(model.table, shape)
+
+
+def _planned(
+    work: Modelling,
+    model: Model,
+    inferred: tuple[Column, ...],
+    there: Table | NotATable | None,
+    inferrer: Inferrer,
+) -> tuple[Column, ...]:
+    """Plan a model of this plan; what it will look like."""
+    if model.table in work.open_runs:
         stopped = _stopped(work, model, there, interrupted(model.table))
         work.plans[model.name] = replace(stopped, status=Status.NO_CHANGE)
-    elif model.name not in work.chosen:
-        shape = there.columns if isinstance(there, Table) else _as_it_is(work, model, inferred)
-    elif model.materialization == "view":
-        shape = inferred
+        return there.columns if isinstance(there, Table) else inferred
+    if model.materialization == "view":
         work.plans[model.name] = _view(work, model, inferred, there)
-    else:
-        plan = work.plans[model.name] = _table(work, model, inferred, there, inferrer)
-        known = plan.target or there
-        shape = known.columns if isinstance(known, Table) else inferred
-    work.shapes[model.table] = shape
-    inferrer.declare(model.table, shape)
+        return inferred
+    plan = work.plans[model.name] = _table(work, model, inferred, there, inferrer)
+    known = plan.target or there
+    return known.columns if isinstance(known, Table) else inferred
 
 
-def _missing_parent(
-    work: Modelling, model: Model, live: Mapping[TableName, Table | NotATable]
-) -> Finding | None:
-    """Why a model has nothing to read: a parent is broken, or not there and not in this plan."""
+def _compiled(
+    work: Modelling,
+    model: Model,
+    live: Mapping[TableName, Table | NotATable],
+    inferrer: Inferrer,
+) -> tuple[Column, ...] | None:
+    """The columns of its query; None, and its plan is blocked, where there are none."""
+    there, roots = live.get(model.table), dict[str, Finding]()
     parents = work.models.parents(model.name)
-    if broken := [p for p in parents if p in work.broken]:
-        return broken_parents(model, broken)
-    absent = [
-        p for p in parents if p not in work.chosen and work.models.models[p].table not in live
-    ]
-    return absent_parents(model, absent) if absent and model.name in work.chosen else None
+    for parent in parents:
+        roots |= work.broken.get(parent, {})
+    if roots:
+        unseen = [f for name, f in roots.items() if name not in work.chosen]
+        findings = (broken_parents(model, [*roots]), *unseen)
+    elif absent := _absent(work, model, live):
+        findings = (absent_parents(model, absent),)
+        roots = {model.name: findings[0]}
+    else:
+        try:
+            declare_views(work, model, inferrer)
+            return _inferred(work, model, inferrer)
+        except CannotInfer as error:
+            why = uncompiled(work.models, work.plans, work.manifests, model, error, work.dialect)
+            roots, findings = {model.name: why}, (why,)
+    work.broken[model.name] = roots
+    stopped = _stopped(work, model, there, findings[0])
+    work.plans[model.name] = replace(stopped, findings=findings)
+    return None
+
+
+def _left_alone(
+    work: Modelling,
+    model: Model,
+    live: Mapping[TableName, Table | NotATable],
+    inferrer: Inferrer,
+) -> tuple[Column, ...] | None:
+    """A model that is no part of this plan is as it stands, whatever its file says by now."""
+    there = live.get(model.table)
+    if isinstance(there, Table):
+        return there.columns
+    inferred = _compiled(work, model, live, inferrer)
+    if inferred is not None:
+        return _as_it_is(work, model, inferred)
+    stands = _view_columns(work, model) if there is not None else None
+    if stands is not None:
+        del work.broken[model.name], work.plans[model.name]
+    return stands
+
+
+def _absent(
+    work: Modelling, model: Model, live: Mapping[TableName, Table | NotATable]
+) -> list[str]:
+    """The parents that are not there and not in this plan."""
+    if model.name not in work.chosen:
+        return []
+    parents = (work.models.models[p] for p in work.models.parents(model.name))
+    return [p.name for p in parents if p.name not in work.chosen and p.table not in live]
 
 
 def _as_it_is(work: Modelling, model: Model, inferred: tuple[Column, ...]) -> tuple[Column, ...]:
@@ -435,30 +482,3 @@ def _readers(work: Modelling, plan: TablePlan, item: Classified) -> list[Finding
             path,
         )
     ]
-
-
-def claim_tables(store: Store, plan: Plan, models: Models) -> None:
-    """Before anything is touched: from now on these are tables and views of models."""
-    own = {m.table: m for m in models.models.values()}
-    for table in plan.pending:
-        model = own.get(table.table)
-        if model and model.python and any(s.rung is Rung.REFRESH for s in table.steps):
-            raise ProjectError(
-                "E161",
-                f"{table.table} is a Python model, which only a run can recompute",
-                hint="Use `instar run` with the same flags.",
-            )
-    for table in plan.pending:
-        if table.table in own and not any(ADOPTS in step.data for step in table.steps):
-            store.models.claim(plan.env, table.table, anew=table.status is Status.CREATE)
-
-
-def remember_views(store: Store, plan: Plan, reports: Sequence[TableReport]) -> None:
-    """What each view was made from: the next plan compares it."""
-    done = {r.table for r in reports if r.result is Result.APPLIED}
-    for table in plan.tables:
-        if table.table in done and any(ADOPTS in step.data for step in table.steps):
-            store.models.claim(plan.env, table.table, anew=False)
-        mark = table.steps[0].data.get("mark") if table.steps else None
-        if mark and table.table in done:
-            store.models.built(plan.env, table.table, Build(mark, {}, mark))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from instar.app.leaving import LEFT_OUT
 from instar.backends.base import NotATable
 from instar.core.findings import Finding, Severity
 from instar.core.plan import Plan, Status, TablePlan
@@ -38,7 +39,8 @@ def release_declared(world: World, plan: Plan, models: Models) -> None:
     if not runs_models(world.env):
         return
     own = {model.table for model in models.models.values()}
-    others = (t for t in plan.tables if not any(f.code == ORPHAN for f in t.findings))
+    told = (ORPHAN, LEFT_OUT)
+    others = (t for t in plan.tables if not any(f.code in told for f in t.findings))
     world.store.models.release(plan.env, [t.table for t in others if t.table not in own])
 
 

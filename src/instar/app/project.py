@@ -11,18 +11,25 @@ from typing import Any
 from instar.app import comparing, doctoring, lifecycle
 from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
+from instar.app.claiming import claim_tables, remember_views
 from instar.app.correcting import corrected
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported, undeclared
-from instar.app.leaving import left_out, refuse_models, tell_left_out
+from instar.app.joint import declared_inputs, plan_jointly
+from instar.app.leaving import (
+    absent_plans,
+    left_out,
+    refuse_absent,
+    refuse_models,
+    tell_absent,
+    tell_left_out,
+)
 from instar.app.lineage import Web, named
-from instar.app.modelling import Modelling, claim_tables, plan_models, remember_views, with_impact
+from instar.app.modelling import Modelling
 from instar.app.naming import check_names
 from instar.app.naming import named as named_like
 from instar.app.opening import World, open_state, open_world
 from instar.app.orphans import orphans, release_declared
-from instar.app.placing import placed
-from instar.app.planning import plan_tables
 from instar.app.running import RunReport, built_events, run_models
 from instar.app.tracing import Place
 from instar.apply import (
@@ -111,7 +118,7 @@ class Project:
         """
         chosen = self.environment(env)
         tell_left_out(self.listener, chosen, left_out(self.config, chosen))
-        return doctoring.validated(self.config, chosen)
+        return doctoring.validated(self.config, chosen, self.listener)
 
     def plan(
         self,
@@ -142,23 +149,27 @@ class Project:
     ) -> ProjectPlan:
         models, wanted = asked
         with self._world(env, spark, reading=True) as world:
-            found = self._planned(world, policy, models, wanted, tables)
+            found = self._planned(world, policy, models, wanted, tables, along=True)
             loose = () if tables else self.orphans(world, models)
         seen = (*found.tables, *loose)
         return ProjectPlan(found.env, policy, seen, project=self, spark=spark)
 
     def orphans(self, world: World, models: Models) -> tuple[TablePlan, ...]:
-        """What models have made that no file makes any more."""
+        """What models have made that no file makes any more, and the models that are left out here."""
         manifests = (w.table.name for w in load_manifests(self.config, world.env))
-        return orphans(world, (*manifests, *(m.table for m in models.models.values())))
+        backend = next(iter(world.engine.backends.values())).rules.name
+        told = absent_plans(models, world.env, backend)
+        return (*orphans(world, (*manifests, *_tables(models))), *told)
 
     def _asked(self, env: str | None, tables: Sequence[str]) -> tuple[Models, tuple[Wanted, ...]]:
         """Files are read before an engine is opened."""
         models, chosen = self.models(env), self.environment(env)
         left = left_out(self.config, chosen)
-        known = (*(m.table for m in models.models.values()), *left)
-        wanted = self.wanted(env, tables, known)
+        wanted = self.wanted(env, tables, (*_tables(models), *left))
         tell_left_out(self.listener, chosen, left, wanted, tables)
+        refuse_absent(models, chosen, [p for p in tables if not _names(wanted, p)])
+        if not tables:
+            tell_absent(self.listener, chosen, models)
         return models, wanted
 
     def _planned(
@@ -168,11 +179,18 @@ class Project:
         models: Models,
         wanted: Sequence[Wanted],
         tables: Sequence[str],
+        *,
+        along: bool = False,
     ) -> Plan:
+        """`along`: the declared tables that named models read change with them, as in a run."""
         chosen = frozenset(
             n for n, m in models.models.items() if not tables or named_like(m.table, tables)
         )
-        return self._with_models(world, self.seen(world, models), policy, chosen, wanted)[0]
+        seen = self.seen(world, models)
+        if along and tables:
+            inputs = declared_inputs(seen, chosen, self.wanted(world.env.name))
+            wanted = (*wanted, *(w for w in inputs if w not in wanted))
+        return plan_jointly(self, world, seen, policy, chosen, wanted)[0]
 
     def models(self, env: str | None = None) -> Models:
         """Every model of the project, with what its query reads; none where none can run."""
@@ -208,48 +226,16 @@ class Project:
         """
         wanted = self.wanted(world.env.name)
         if len(chosen) < len(models.models):
-            read = {t.table for n in chosen for t in models.behind(n)}
-            wanted = tuple(w for w in wanted if w.table.name in read)
-        return self._with_models(world, models, policy, chosen, wanted, adopts)
-
-    def _with_models(
-        self,
-        world: World,
-        models: Models,
-        policy: Policy,
-        chosen: frozenset[str],
-        wanted: Sequence[Wanted],
-        adopts: bool | None = None,
-    ) -> tuple[Plan, Modelling | None]:
-        """Manifests first, then models from the first layer to the last."""
-        env, store = world.env, world.store
-        own = {m.table for m in models.models.values()}
-        found = plan_tables(wanted, world.engine, store, env.name, policy, self.listener, own)
-        root = self.config.root
-        if not models.models:
-            return Plan(env.name, policy, placed(found, root)), None
-        work = Modelling(
-            models=models,
-            manifests={p.table: p for p in found},
-            builder=open_builder(world.engine, env),
-            store=store,
-            env=env.name,
-            policy=policy,
-            listener=self.listener,
-            chosen=chosen,
-            dialect=DIALECTS[env.type],
-            adopts=policy.allow_full_refresh if adopts is None else adopts,
-        )
-        plans = plan_models(work)
-        told = tuple(with_impact(work, p) for p in found)
-        return Plan(env.name, policy, placed((*told, *plans), root, models.models)), work
+            wanted = declared_inputs(models, chosen, wanted)
+        return plan_jointly(self, world, models, policy, chosen, wanted, adopts)
 
     def lineage(
         self, what: str | None = None, env: str | None = None, spark: Any = None
     ) -> tuple[Web, list[Place]]:
         """The column lineage of all models, and the columns that were asked about."""
-        refuse_models(self.config, self.environment(env))
+        refuse_models(self.config, chosen := self.environment(env))
         models = self.models(env)
+        refuse_absent(models, chosen, [what, what.rpartition(".")[0]] if what else [])
         with self._world(env, spark, reading=True) as world:
             seen = self.seen(world, models)
             _, work = self.planned_models(world, seen, Policy(), frozenset(seen.models))
@@ -415,7 +401,7 @@ class Project:
         Unless tables are named, also the live ones that no file knows.
         """
         models, wanted = self._asked(env, tables)
-        known = (*(w.table.name for w in wanted), *(m.table for m in models.models.values()))
+        known = (*(w.table.name for w in wanted), *_tables(models))
         with self._world(env, spark, reading=True) as world:
             found = self._planned(world, Policy(), models, wanted, tables)
             loose = () if tables else undeclared(world.engine, world.env.schema, known)
@@ -463,7 +449,7 @@ class Project:
     def declared(self, env: str | None = None) -> tuple[TableName, ...]:
         """The tables that the project knows, by manifest or model."""
         manifests = (w.table.name for w in load_manifests(self.config, self.environment(env)))
-        return (*manifests, *(m.table for m in self.models(env).models.values()))
+        return (*manifests, *_tables(self.models(env)))
 
     def versions(self, env: str, table: TableName) -> tuple[Table, ...]:
         """The schemas that were recorded of a table, the oldest first."""
@@ -490,6 +476,16 @@ class Project:
     ) -> AbstractContextManager[World]:
         chosen, own = self.environment(env), self.alone
         return open_world(self.config, chosen, self.listener, spark, reading=reading, alone=own)
+
+
+def _tables(models: Models) -> tuple[TableName, ...]:
+    """The tables of all models, also of those that are left out."""
+    own = (model.table for model in models.models.values())
+    return (*own, *(absent.table for absent in models.absent.values()))
+
+
+def _names(wanted: Sequence[Wanted], pattern: str) -> bool:
+    return any(named_like(w.table.name, [pattern]) for w in wanted)
 
 
 def init(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:

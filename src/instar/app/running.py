@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from instar.app.choosing import other_text, planned_choice
+from instar.app.leaving import refuse_absent, tell_absent
 from instar.app.modelling import Modelling, build_mark
 from instar.app.orphans import release_declared
 from instar.apply import Question, QuestionKind, apply_table, ask_all, questions, refuse_blocked
 from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
-from instar.core.schema import TableName
 from instar.errors import EngineError, Interrupted, UsageError
 from instar.run.deciding import WHOLE, left_format
 from instar.run.forecasting import Expected, Forecaster
-from instar.run.intervals import check_range
 from instar.run.options import GOOD, RunOptions, outcome_text, rows_told
 from instar.run.running import ModelRunner
 from instar.run.scheduling import in_order
-from instar.run.selecting import select
-from instar.sources.models import Model, Models
+from instar.sources.models import Model
 from instar.state import Event
-from instar.state.models import Build, ModelResult
+from instar.state.models import ModelResult
 from instar.state.store import new_run
 
 if TYPE_CHECKING:
@@ -70,17 +69,16 @@ def run_models(
     adopts = policy.allow_full_refresh
     policy = replace(policy, allow_full_refresh=policy.allow_full_refresh or options.full_refresh)
     models = project.seen(world, project.models(env))
-    builds = store.models.builds(env)
-    chosen = select(models, options.select, options.exclude, _changed(models, builds))
-    _check_range(models, options, chosen)
-    plan, work = project.planned_models(world, models, policy, chosen, adopts)
+    refuse_absent(models, world.env, [w.strip("+") for w in options.select])
+    tell_absent(project.listener, world.env, models)
+    plan, work, chosen = planned_choice(project, world, models, policy, options, adopts)
     if len(chosen) == len(models.models):
         plan = replace(plan, tables=(*plan.tables, *project.orphans(world, models)))
     show(plan)
     refuse_blocked(plan.tables)
     if work is None:
         return RunReport(run, plan, dry=dry_run, seconds=time.monotonic() - began)
-    finished = _still_done(work, finished, builds)
+    finished = _still_done(work, finished)
     if dry_run:
         told = _expected(world, plan, work, options, finished)
         return RunReport(run, plan, (), time.monotonic() - began, dry=True, expected=told)
@@ -120,26 +118,9 @@ def _expected(
     return forecaster.expected([n for n in work.models.order if n in work.chosen])
 
 
-def _changed(models: Models, builds: Mapping[TableName, Build]) -> Callable[[Model], bool]:
-    def changed(model: Model) -> bool:
-        known = builds.get(model.table)
-        return known is None or known.fingerprint != build_mark(models, model)
-
-    return changed
-
-
-def _check_range(models: Models, options: RunOptions, chosen: frozenset[str]) -> None:
-    """Before anything is touched: the range must fit every model that is built by intervals."""
-    ways = (models.models[n].incremental for n in sorted(chosen))
-    timed = dict.fromkeys(w.granularity for w in ways if w is not None and w.event_time_column)
-    check_range(options.start, options.end, timed)
-
-
-def _still_done(
-    work: Modelling, finished: frozenset[str], builds: Mapping[TableName, Build]
-) -> frozenset[str]:
+def _still_done(work: Modelling, finished: frozenset[str]) -> frozenset[str]:
     """Of what a run had done, the models that are still as they were, and so is all that they read."""
-    changed = _changed(work.models, builds)
+    changed = other_text(work.models, work.builds)
     kept: set[str] = set()
     for name in work.models.order:
         plan = work.plans.get(name)
@@ -325,6 +306,8 @@ def built_events(results: Sequence[ModelResult]) -> tuple[Event, ...]:
             "instar run",
             r.run,
             r.rows,
+            r.status,
+            r.reason or None,
         )
         for r in results
     )

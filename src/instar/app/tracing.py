@@ -10,8 +10,9 @@ from typing import Any
 
 from instar.app.fieldpaths import Names as Steps
 from instar.app.fieldpaths import named_path, parts, resolve
+from instar.app.rowclauses import bare_names, compares_rows, deciding_nodes, in_value
 from instar.core.schema import TableName
-from instar.core.types import Path, Type
+from instar.core.types import Path, Type, path_text
 from instar.dialects import reading
 from instar.sources.models import Target
 from instar.sources.models_sql import Read
@@ -32,11 +33,17 @@ class Place:
     fields: Path = ()
 
     def __str__(self) -> str:
-        return f"{self.table}.{self.path}"
+        return f"rows of {self.table}" if self.is_rows else f"{self.table}.{self.path}"
+
+    @property
+    def is_rows(self) -> bool:
+        """Not a column: which rows the table has."""
+        return not self.column
 
     @property
     def path(self) -> str:
-        return ".".join((self.column, *self.fields))
+        """As it may be asked for: an odd name stands in backticks."""
+        return path_text((self.column, *self.fields))
 
     @property
     def key(self) -> Key:
@@ -53,6 +60,13 @@ class Place:
 
 UNKNOWN = Place(TableName("", "?"), "?")
 """Among the sources of a column: there are some that cannot be told."""
+
+
+def rows_of(table: TableName) -> Place:
+    """What a filter, a join or a grouping decides: no column alone, but which rows there are."""
+    return Place(table, "")
+
+
 From = tuple[Place, bool]
 """A source, and whether the value is that column's as it is."""
 _RIDDLE: From = (UNKNOWN, False)
@@ -64,12 +78,14 @@ class Lineage:
 
     `copies`: those of the sources whose value an output has as it is, so that its fields are theirs.
     `partial`: it may read more than could be told.
+    `decides`: what decides which rows there are, and so every output.
     """
 
     outputs: Mapping[str, frozenset[Place]] = field(default_factory=dict)
     reads: frozenset[Place] = frozenset()
     partial: bool = False
     copies: Mapping[str, frozenset[Place]] = field(default_factory=dict)
+    decides: frozenset[Place] = frozenset()
 
 
 def query_lineage(
@@ -163,7 +179,29 @@ class _Tracer:
                 reads |= {p for p in self.row(scope, row) if p != UNKNOWN}
         unsure = any(UNKNOWN in places for places in outputs.values())
         hidden = root.expression.find(exp.Pivot, exp.Columns) is not None
-        return Lineage(outputs, frozenset(reads), unsure or hidden, copies)
+        decides = frozenset(self.deciding(root)) - {UNKNOWN}
+        return Lineage(outputs, frozenset(reads), unsure or hidden, copies, decides)
+
+    def deciding(self, root: Any) -> Iterator[Place]:
+        """What decides the rows of a query: its own clauses, and those of the queries that it reads."""
+        open_, known = [root], set[int]()
+        while open_:
+            scope = open_.pop()
+            if id(scope.expression) in known:
+                continue
+            known.add(id(scope.expression))
+            names = self.names(scope) if compares_rows(scope.expression) else []
+            for node in deciding_nodes(scope.expression):
+                yield from (place for place, _ in self._computed(scope, node))
+                names += bare_names(node)
+            for name in names:
+                yield from (place for place, _ in self.output(scope, name))
+            values = [s for s in scope.subquery_scopes if in_value(s.expression, scope.expression)]
+            for one in (scope, *values):
+                inner = (source for _, source in one.selected_sources.values())
+                open_ += [s for s in inner if hasattr(s, "sources")]
+            open_ += [*scope.set_operation_scopes]
+            open_ += [s for s in scope.subquery_scopes if s not in values]
 
     def names(self, scope: Any) -> list[str]:
         return [str(name) for name in scope.expression.named_selects]

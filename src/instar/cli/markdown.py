@@ -110,14 +110,19 @@ def _table(table: TablePlan) -> list[str]:
 def _reach(table: TablePlan) -> list[str]:
     """A chart of the columns that the changes of a table reach."""
     reached = [r for item in table.changes for r in item.reaches]
-    edges = dict.fromkeys((a, str(r), not r.perhaps) for r in reached for a in r.sources)
+    edges = dict.fromkeys(
+        (a, str(r), not r.perhaps and r.column is not None) for r in reached for a in r.sources
+    )
     if not edges:
         return []
     if len(edges) > MOST_EDGES:
         name = _code(str(table.table))
         return [f"_Too much to draw: `instar lineage {name} --format mermaid` has the chart._", ""]
-    count = len({str(r) for r in reached})
-    head = f"<details><summary>Reaches {plural(count, 'column')}</summary>"
+    columns = len({str(r) for r in reached if r.column is not None})
+    tables = len({str(r) for r in reached if r.column is None})
+    told = [plural(columns, "column")] if columns else []
+    told += [f"the rows of {plural(tables, 'table')}"] if tables else []
+    head = f"<details><summary>Reaches {' and '.join(told)}</summary>"
     return [head, "", *_fence(clean_sql(flowchart(edges)), "mermaid"), "</details>", ""]
 
 

@@ -10,7 +10,7 @@ _CODES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n
 
 
 def flowchart(edges: Iterable[tuple[str, str, bool]]) -> str:
-    """`from`, `to` and whether that is certain; what is not is dotted."""
+    """`from`, `to` and whether the one is surely computed from the other; else it is dotted."""
     drawn = list(dict.fromkeys(edges))
     names = dict.fromkeys(name for a, b, _ in drawn for name in (a, b))
     marks = {name: f"c{i}" for i, name in enumerate(names)}

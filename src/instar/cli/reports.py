@@ -172,6 +172,8 @@ def event_document(event: Event, kept: Sequence[Kept] = ()) -> dict[str, Any]:
         "table": str(event.table),
         "what": event.what,
         "outcome": event.outcome,
+        "status": event.status,
+        "reason": event.reason,
         "steps": event.steps,
         "applied": event.applied,
         "seconds": event.seconds,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
+from instar.app.naming import named
 from instar.cli.lines import Line, Span, render
 from instar.cli.numbers import cost_text, plural
 from instar.cli.problems import finding_lines
@@ -36,6 +38,7 @@ _BY_RUNG = {
     Rung.NEVER: "cannot be changed so",
 }
 _SUMMARY = ("create", "change", "rewrite")
+_MODELS = "models/"
 _NAMED = 12
 """More reached columns than this are counted, not named; `-v` names them all."""
 
@@ -190,7 +193,7 @@ def next_lines(plan: Plan, *, sealed: str | None = None, tables: Sequence[str] =
             f"Saved the plan to {sealed}. To do exactly this: instar apply {shlex.quote(sealed)}"
         )
     elif plan.pending or plan.unfinished:
-        lines.append(f"Next: {apply_command(plan.env, plan.policy, tables)}")
+        lines.append(f"Next: {_next_command(plan, tables)}")
     return lines
 
 
@@ -198,9 +201,23 @@ def _is_error(severity: Severity) -> bool:
     return severity is Severity.ERROR
 
 
+def _next_command(plan: Plan, tables: Sequence[str]) -> str:
+    """A plan with models is carried out by a run, which builds their rows too."""
+    models = [t for t in plan.pending if t.origin.startswith(_MODELS)]
+    declared = [t.table for t in plan.pending if t not in models]
+    if plan.unfinished or not models or any(named(name, tables) for name in declared):
+        return apply_command(plan.env, plan.policy, tables)
+    names = [word for t in models if tables for word in ("--select", PurePath(t.origin).stem)]
+    return _command(["instar", "run", *names], plan.env, plan.policy)
+
+
 def apply_command(env: str, policy: Policy, tables: Sequence[str] = ()) -> str:
     """What to type so that the same is done."""
-    words = ["instar", "apply", *tables, "--env", env]
+    return _command(["instar", "apply", *tables], env, policy)
+
+
+def _command(begin: Sequence[str], env: str, policy: Policy) -> str:
+    words = [*begin, "--env", env]
     if policy.column_conflict is not ColumnConflict.PRESERVE:
         words += ["--column-conflict", policy.column_conflict.value]
     flags = {

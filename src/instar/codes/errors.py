@@ -452,7 +452,7 @@ ERRORS: dict[str, CodeDoc] = {
     "E433": CodeDoc(
         "The range of time cannot be used",
         "--start and --end must be the beginnings of intervals of the model's granularity, and no more"
-        " than 10,000 intervals are built one by one.",
+        " than 10,000 intervals are built one by one. --full-refresh replaces all rows and has no range.",
         "Name whole intervals; build very many at once with --full-refresh.",
     ),
     "E434": CodeDoc(

@@ -210,7 +210,7 @@ FINDINGS: dict[str, CodeDoc] = {
     "F705": CodeDoc(
         "What a change reaches",
         "The columns downstream that are computed from the changed one, through views, models and"
-        " manifests to the last table.",
+        " manifests to the last table; then the tables whose rows it decides, by a filter, a join or a group.",
         "Look at them; nothing need be done.",
     ),
     "F706": CodeDoc(
@@ -231,5 +231,11 @@ FINDINGS: dict[str, CodeDoc] = {
         " in the project makes it any more: the file was removed or renamed. No run builds it again.",
         "Drop it by hand if nobody needs it; Instar never does. `instar import` keeps a table as a"
         " declared one.",
+    ),
+    "F709": CodeDoc(
+        "A model that this environment leaves out",
+        "A Python model runs on Spark only. On another engine it is left out, and so is every model that is"
+        " made of it; the others are planned and built as ever.",
+        "Build it in a Spark environment, or write the Python model as SQL.",
     ),
 }

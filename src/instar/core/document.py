@@ -157,6 +157,7 @@ def _classified(item: Classified) -> Document:
             {
                 "table": r.table,
                 "column": r.column,
+                "rows": r.column is None,
                 "from": list(r.sources),
                 "perhaps": r.perhaps,
             }

@@ -17,7 +17,7 @@ from instar.core.planner import Draft
 from instar.core.policy import Policy
 from instar.core.promotions import Verdict, promotion
 from instar.core.schema import Table
-from instar.core.types import Path, path_text, type_text
+from instar.core.types import Decimal, Float, Integer, Path, Type, path_text, type_text
 
 _STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F109", "F501", "F601"))
 """Findings of the plan whose reason a refresh takes away."""
@@ -61,7 +61,7 @@ def _reasons(sketch: Draft, plan: TablePlan, policy: Policy) -> Iterator[str]:
                 words = f"{type_text(change_.old)} to {type_text(change_.new)}"
                 verdict = promotion(change_.old, change_.new).verdict
                 if verdict is Verdict.CHECKED:
-                    yield f"'{path_text(path)}' would be narrowed from {words}"
+                    yield f"'{path_text(path)}' {_loss(change_.old, change_.new)}"
                 elif verdict is Verdict.IMPOSSIBLE or item.safety is Safety.UNSUPPORTED:
                     typed.add(path)
                     yield f"'{path_text(path)}' cannot be migrated from {words}"
@@ -75,6 +75,16 @@ def _reasons(sketch: Draft, plan: TablePlan, policy: Policy) -> Iterator[str]:
         told = told or (copied and sketch.job.why in finding.message)
         if finding.severity is Severity.ERROR and finding.code in _STANDS_FOR | _ROWS and not told:
             yield finding.message.removeprefix(f"[{plan.table}] ").rstrip(".")
+
+
+def _loss(old: Type, new: Type) -> str:
+    """Narrower is a type of the same kind whose every value the old one holds; others just hold other values."""
+    was, will = type_text(old), type_text(new)
+    numbers = (Integer, Decimal, Float)
+    alike = type(old) is type(new) or (isinstance(old, numbers) and isinstance(new, numbers))
+    if alike and promotion(new, old).verdict is Verdict.LOSSLESS:
+        return f"would be narrowed from {was} to {will}"
+    return f"would be changed from {was} to {will}, which does not hold every {was}"
 
 
 def _only_removal(sketch: Draft, plan: TablePlan, policy: Policy) -> bool:

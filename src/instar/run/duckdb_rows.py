@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from instar.backends.duckdb.create import table_body
@@ -15,7 +16,7 @@ from instar.core.guards import refusal
 from instar.core.schema import Table, Unique
 from instar.core.types import Column
 from instar.run.building import REACH, Order
-from instar.run.keys import SHOWN, far_times, in_keys, in_rows, null_keys, twice
+from instar.run.keys import SHOWN, beside, far_times, in_keys, in_rows, null_keys, twice
 from instar.sources.models import Model
 
 BATCH = "__instar_batch"
@@ -72,13 +73,23 @@ def key_problem(model: Model, sql: str, ask: Callable[[str], list[tuple[Any, ...
     for condition, message in broken_rows(model):
         if count := int(ask(f"SELECT count(*) FROM {rows} WHERE {condition}")[0][0]):
             found = f"SELECT DISTINCT {texts} FROM {rows} WHERE {condition}"
-            return in_rows(message, count, ask(f"{found} ORDER BY ALL LIMIT {SHOWN}"))
+            keys = ask(f"{found} ORDER BY ALL LIMIT {SHOWN}")
+            return in_rows(message, count, keys, partial(_beside, model, rows, condition, ask))
     if not (message := twice(model)):
         return ""
     each = f"SELECT count(*) AS n FROM {rows} {_doubled(model)}"
-    keys, total = ask(f"SELECT count(*), sum(n) FROM ({each}) AS doubled")[0]
+    doubled, total = ask(f"SELECT count(*), sum(n) FROM ({each}) AS doubled")[0]
     found = f"SELECT {texts} FROM {rows} {_doubled(model)} ORDER BY ALL LIMIT {SHOWN}"
-    return in_keys(message, int(keys), int(total), ask(found)) if keys else ""
+    return in_keys(message, int(doubled), int(total), ask(found)) if doubled else ""
+
+
+def _beside(
+    model: Model, rows: str, condition: str, ask: Callable[[str], list[tuple[Any, ...]]]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    names = beside(model, [str(row[0]) for row in ask(f"DESCRIBE SELECT * FROM {rows}")])
+    texts = ", ".join(f"CAST({quote_double(n)} AS VARCHAR)" for n in names)
+    found = f"SELECT DISTINCT {texts} FROM {rows} WHERE {condition} ORDER BY ALL LIMIT {SHOWN}"
+    return names, ask(found) if names else []
 
 
 def written(order: Order, rows: str) -> Iterator[str]:

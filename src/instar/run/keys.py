@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from instar.run.building import FAR
 from instar.sources.models import Model
@@ -10,6 +10,9 @@ from instar.sources.models import Model
 SHOWN = 5
 """So many keys are named as examples."""
 _LONG = 40
+_BESIDE = 3
+Others = Callable[[], tuple[Sequence[str], Sequence[Sequence[object]]]]
+"""Names and values of other columns in some such rows, asked only where they are needed."""
 
 
 def null_keys(model: Model) -> Iterator[tuple[str, str]]:
@@ -33,9 +36,24 @@ def twice(model: Model) -> str:
     return f"the unique key ({told}) of {model.table} stands twice in the new rows"
 
 
-def in_rows(message: str, rows: int, keys: Sequence[Sequence[object]]) -> str:
-    """What is wrong, in how many rows, and which. A key that is nothing but NULL tells nobody more."""
-    return f"{message}: {rows:,} of them{_examples([k for k in keys if any(v is not None for v in k)])}"
+def in_rows(message: str, rows: int, keys: Sequence[Sequence[object]], others: Others) -> str:
+    """What is wrong, in how many rows, and which. A key that is nothing but NULL is told by other columns."""
+    known = [k for k in keys if any(v is not None for v in k)]
+    shown = _examples(known) if known else _rows(*others())
+    return f"{message}: {rows:,} of them{shown}"
+
+
+def beside(model: Model, columns: Sequence[str]) -> list[str]:
+    """The first few columns that are not of the key."""
+    keys = {k.casefold() for k in model.incremental.columns} if model.incremental else set()
+    return [c for c in columns if c.casefold() not in keys][:_BESIDE]
+
+
+def _rows(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    told = [
+        ", ".join(f"{n} = {_value(v)}" for n, v in zip(names, row, strict=True)) for row in rows
+    ]
+    return f", such as {', '.join(f'({text})' for text in told)}" if names and told else ""
 
 
 def in_keys(message: str, doubled: int, rows: int, keys: Sequence[Sequence[object]]) -> str:

@@ -38,5 +38,7 @@ def rows_told(rows: int) -> str:
 def outcome_text(status: str, rows: int | None, reason: str) -> str:
     """What became of a model, in a few words; why it was not begun says that it was not."""
     if rows is not None:
-        return f"{status} {rows_told(rows)}"
-    return reason if status == BEHIND else f"{status} {reason}".rstrip()
+        return f"{status} {rows_told(rows)}{f' ({reason})' if reason else ''}"
+    if status == BEHIND:
+        return reason
+    return f"{status}: {reason}" if reason else status

@@ -12,11 +12,13 @@ from instar.apply import Failpoints, Result, apply_table
 from instar.backends.base import NotATable
 from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Table, TableName
-from instar.errors import EngineError, InstarError, Interrupted, StateError
+from instar.errors import EngineError, InstarError, Interrupted, Location, StateError
+from instar.run.blaming import blamed
 from instar.run.building import ADOPTS, Builder, Interval, Order
 from instar.run.deciding import IN_PART, UNCHANGED, Decisions, timed, way_of
 from instar.run.inputs import Inputs, digest
 from instar.run.interval_log import IntervalLog
+from instar.run.intervals import counted
 from instar.run.options import (
     AS_ITS_QUERY,
     BEHIND,
@@ -58,6 +60,8 @@ class ModelRunner:
     _inputs: Inputs = field(init=False)
     _log: IntervalLog = field(init=False)
     _decisions: Decisions = field(init=False)
+    _passed: set[str] = field(default_factory=set)
+    """Of these some intervals were closed before, and were not built."""
     _count: int = 0
     _running: list[str] = field(default_factory=list)
     _saying: threading.Lock = field(default_factory=threading.Lock)
@@ -108,11 +112,12 @@ class ModelRunner:
 
     def _failure(self, error: InstarError, model: Model) -> str:
         """Of a broken key the rows are looked at once more: the guard itself only refuses them."""
-        words = ""
+        words, where = blamed(error, model, self.queries[model.name])
         if error.code == "E430":
+            where = _key_place(model) or where
             with contextlib.suppress(EngineError):
-                words = self.builder.key_problem(model, self.queries[model.name])
-        return _failure(error, words or error.message, model)
+                words = self.builder.key_problem(model, self.queries[model.name]) or words
+        return _failure(error.code, words, where)
 
     def behind(self, name: str, failed: list[str]) -> ModelResult:
         model = self.models.models[name]
@@ -179,7 +184,7 @@ class ModelRunner:
         else:
             rows = self._build(model, plan, inputs)
         part = self._decisions.in_part(model) and not refreshed
-        reason = "" if refreshed else self._left_as_it_was(model, known)
+        reason = "" if refreshed else self._left_as_it_was(model, known, inputs)
         build = self._remembered(model, known, inputs, in_part=part)
         self.failpoint("model:built")
         return ModelResult(model.table, BUILT, rows, reason=reason), build
@@ -198,14 +203,21 @@ class ModelRunner:
         told = {k: v for k, v in inputs.items() if v is not None}
         return Build(mark, told if len(told) == len(inputs) else {}, build, way)
 
-    def _left_as_it_was(self, model: Model, known: Build | None) -> str:
-        """What a person must know whose query changed: intervals that are done are not built again."""
+    def _left_as_it_was(
+        self, model: Model, known: Build | None, inputs: Mapping[str, str | None]
+    ) -> str:
+        """What a person must know who changed the query or old rows: intervals that are done stay."""
         named = self.options.start or self.options.full_refresh
-        if not timed(model) or named or known is None:
+        if not timed(model) or named or known is None or self._decisions.otherwise(model):
             return ""
-        if known.fingerprint == self.marks[model.name] or self._decisions.otherwise(model):
-            return ""
-        return "its query changed; intervals done before keep their rows (--full-refresh, --start)"
+        if known.fingerprint != self.marks[model.name]:
+            return (
+                "its query changed; intervals done before keep their rows (--full-refresh, --start)"
+            )
+        moved = None not in inputs.values() and dict(known.inputs) != dict(inputs)
+        if model.name in self._passed and moved and IN_PART not in known.inputs:
+            return "its inputs changed; rows of closed intervals stay (--full-refresh, --start)"
+        return ""
 
     # --- the ways to build ---
 
@@ -267,6 +279,9 @@ class ModelRunner:
         if anew := self._decisions.otherwise(model):
             self._log.forget(model)
         wish = self._log.wish(model, span, self.options.start, self.options.end, anew=anew)
+        assert model.incremental is not None
+        if len(wish) < counted(*span, model.incremental.granularity):
+            self._passed.add(model.name)
         filled = self._log.filled(model, self.queries[model.name], live, wish)
         empty = sorted(set(wish) - set(filled), key=lambda i: i.start)
         self._log.done(model, empty, span)
@@ -291,14 +306,16 @@ def told(result: ModelResult) -> str:
     return f"{result.table}: {result.status}{f' ({result.reason})' if result.reason else ''}"
 
 
-def _failure(error: InstarError, message: str, model: Model) -> str:
-    """Code and words; a key that breaks shows the line that names it."""
-    where = error.where
-    if error.code == "E430":
-        ways = ("unique_key", "partition_column", "event_time_column")
-        places = [model.places.get(f"incremental.{way}") for way in ways]
-        where = next((place for place in places if place is not None), where)
-    lines = [f"{error.code}: {message}"]
+def _key_place(model: Model) -> Location | None:
+    """The line that names the key."""
+    ways = ("unique_key", "partition_column", "event_time_column")
+    places = (model.places.get(f"incremental.{way}") for way in ways)
+    return next((place for place in places if place is not None), None)
+
+
+def _failure(code: str, message: str, where: Location | None) -> str:
+    """Code, words and the line."""
+    lines = [f"{code}: {message}"]
     if where is not None:
         lines.append(f"--> {where}")
         lines += [f"{where.line} │ {where.text}"] if where.text is not None else []

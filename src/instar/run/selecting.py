@@ -10,6 +10,7 @@ from instar.sources.models import Model, Models
 from instar.sources.reading import suggestion
 
 Changed = Callable[[Model], bool]
+_CHANGED = "state:changed"
 
 
 def select(
@@ -19,6 +20,11 @@ def select(
     every = frozenset(models.models)
     wish = _union(models, chosen, changed) if chosen else every
     return wish - _union(models, left_out, changed)
+
+
+def asks_for_changes(words: Sequence[str]) -> bool:
+    """Whether a selection cannot be told without knowing what changed."""
+    return any(word.strip("+") == _CHANGED for word in words)
 
 
 def _union(models: Models, words: Sequence[str], changed: Changed) -> frozenset[str]:

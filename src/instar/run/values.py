@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from instar.core.types import Column, Decimal, Float, Integer, Type
+from instar.core.types import Column, Decimal, Float, Integer, Type, type_text
 from instar.dialects import reading
 from instar.errors import Location, ProjectError
 from instar.run.dialects import difference
 from instar.run.inferring import CannotInfer, Inferrer
+from instar.run.keeping import lost
 
 _OTHERS = {"duckdb": ("spark",), "spark": ("duckdb",), "snowflake": ("duckdb", "spark")}
 _CUTS = {"duckdb": False, "spark": True, "snowflake": False}
@@ -51,6 +52,13 @@ def usable(
     if not found:
         raise _refused(asked, refused)
     _same(asked, inferrer, found, row)
+    if not row and (words := lost(found[0].text, asked.type, inferrer)):
+        raise ProjectError(
+            "E159",
+            f"{asked.what} gives no {type_text(asked.type)}: {words}",
+            hint="Write it as the value that the column is to hold.",
+            where=asked.where,
+        )
     return found[0].text
 
 
@@ -199,8 +207,6 @@ def _different(asked: Asked, words: str, hint: str) -> ProjectError:
 def _refused(asked: Asked, problems: list[str]) -> ProjectError:
     said = problems[0] if problems else "it cannot be said in this engine's SQL"
     if any(word in said for word in ("onversion", "ast ", "CAST", "DATATYPE", "out of range")):
-        from instar.core.types import type_text
-
         return ProjectError(
             "E159",
             f"{asked.what} gives no {type_text(asked.type)}: {said}",

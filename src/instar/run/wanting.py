@@ -26,7 +26,8 @@ from instar.core.types import (
 from instar.errors import Location, ProjectError
 from instar.run.inferring import Inferrer
 from instar.run.values import Asked, usable
-from instar.sources.models import ColumnSaid, Model
+from instar.sources.models import Model
+from instar.sources.models_said import ColumnSaid
 from instar.sources.paths import split_path
 from instar.sources.reading import suggestion
 

@@ -12,48 +12,26 @@ from typing import Literal
 from instar.core.schema import TableName
 from instar.dialects import DIALECTS
 from instar.errors import Location, ProjectError
-from instar.expressions import BadExpression, check_expression
 from instar.sources.cache import QueryCache
 from instar.sources.catalogs import elsewhere, in_catalog
 from instar.sources.models_front import Said, project_settings, read_front, split
 from instar.sources.models_python import read_python
+from instar.sources.models_said import (
+    ColumnSaid,
+    Incremental,
+    Materialization,
+    check_parquet,
+    columns_said,
+    materialization_said,
+)
 from instar.sources.models_sql import BadQuery, Query, Read, parse_query
 from instar.sources.names import OWN_HINT, is_own, own_words
 from instar.sources.problems import Problems
 from instar.sources.project import Environment, ProjectConfig
 from instar.sources.reading import suggestion
-from instar.sources.rings import RING_HINT, ring, ring_words
 from instar.sources.yamlfile import SourceFile
 
 FOLDER = "models"
-
-Materialization = Literal["view", "table", "incremental"]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnSaid:
-    """What is said about one output column; `places` by attribute."""
-
-    default: str | None = None
-    backfill: str | None = None
-    renamed_from: str | None = None
-    nullable: bool = True
-    places: Mapping[str, Location] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Incremental:
-    """One of three ways: merge by `unique_key`, replace partitions, or replace intervals."""
-
-    unique_key: tuple[str, ...] = ()
-    partition_column: str | None = None
-    event_time_column: str | None = None
-    granularity: str = "day"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        others = (self.partition_column, self.event_time_column)
-        return (*self.unique_key, *(c for c in others if c))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +91,27 @@ class LiveView:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """A model that its environment cannot run: in Python itself, or made of such, which are its `roots`."""
+
+    table: TableName
+    origin: str
+    roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Models:
     """All models in graph order; `targets` says what each read of each model means.
 
     `views`: those that stand between models, or behind one. Known once the engine has been asked.
+    `absent`: those that this environment leaves out.
     """
 
     models: Mapping[str, Model]
     targets: Mapping[str, tuple[tuple[Read, Target], ...]]
     order: tuple[str, ...]
     views: Mapping[TableName, LiveView] = field(default_factory=lambda: MappingProxyType({}))
+    absent: Mapping[str, Absent] = field(default_factory=lambda: MappingProxyType({}))
 
     def upstream(self, name: str) -> tuple[Target, ...]:
         return tuple(dict.fromkeys(t for _, t in self.targets[name]))
@@ -190,7 +179,33 @@ def load_models(
     lost = frozenset(path.stem.casefold() for path in files if path.stem not in loader.models)
     found = _Graph(loader.models, env, tuple(declared), lost, problems).build()
     problems.end()
-    return found
+    return _without(found, loader.elsewhere)
+
+
+def _without(models: Models, elsewhere: Mapping[str, Absent]) -> Models:
+    """The models that can run here: those in Python elsewhere are left out, and what is made of them."""
+    if not elsewhere:
+        return models
+    absent = dict(elsewhere)
+    for name in models.order:
+        read = {_folded(target.table) for target in models.upstream(name)}
+        behind = [(n, a.roots) for n, a in absent.items() if _folded(a.table) in read]
+        if behind:
+            roots = dict.fromkeys(root for n, found in behind for root in found or (n,))
+            model = models.models[name]
+            absent[name] = Absent(model.table, model.origin, tuple(roots))
+    return Models(
+        MappingProxyType({n: m for n, m in models.models.items() if n not in absent}),
+        MappingProxyType({n: t for n, t in models.targets.items() if n not in absent}),
+        tuple(n for n in models.order if n not in absent),
+        models.views,
+        MappingProxyType(absent),
+    )
+
+
+def runs_python(env: Environment) -> bool:
+    """A model in Python is made of Spark's DataFrames."""
+    return env.type == "spark"
 
 
 class _Loader:
@@ -201,7 +216,9 @@ class _Loader:
         self.settings = settings
         self.queries = QueryCache(project.root, self.dialect)
         self.models: dict[str, Model] = {}
-        self._folded: dict[str, Model] = {}
+        self.elsewhere: dict[str, Absent] = {}
+        self._folded: dict[str, str] = {}
+        self._origins: dict[str, str] = {}
 
     def add(self, path: Path) -> None:
         file = SourceFile.read(path, self.root)
@@ -211,14 +228,18 @@ class _Loader:
             raise ProjectError("E137", own_words(name), hint=OWN_HINT, where=where)
         twin = self._folded.get(name.casefold())
         if twin is not None:
-            same = twin.name == name
+            same = twin == name
             what = (
                 f"two models are named '{name}'" if same else f"two models for the table '{name}'"
             )
-            message = f"{what}: {twin.origin} and {file.name}"
+            message = f"{what}: {self._origins[twin]} and {file.name}"
             raise ProjectError("E155", message, hint="Rename one.", where=file.location(1, 1))
-        model = self._python(file, name) if path.suffix == ".py" else self._sql(file, name)
-        self.models[name] = self._folded[name.casefold()] = model
+        python = path.suffix == ".py"
+        if python and not runs_python(self.env):
+            self.elsewhere[name] = Absent(TableName(self.env.schema, name), file.name)
+        else:
+            self.models[name] = self._python(file, name) if python else self._sql(file, name)
+        self._folded[name.casefold()], self._origins[name] = name, file.name
 
     def check_entries(self, names: Collection[str], problems: Problems) -> None:
         for name, said in self.settings.items():
@@ -247,13 +268,6 @@ class _Loader:
         return query
 
     def _python(self, file: SourceFile, name: str) -> Model:
-        if self.env.type != "spark":
-            raise ProjectError(
-                "E161",
-                f"a Python model runs on Spark only; '{self.env.name}' is {self.env.type}",
-                hint="Write it as SQL, or choose a Spark environment.",
-                where=file.location(1, 1),
-            )
         front, query = read_python(file)
         said = read_front(file, front) if front is not None else Said()
         model = self._model(file, name, said, file.text, 0, query, python=True)
@@ -274,11 +288,10 @@ class _Loader:
         python: bool = False,
     ) -> Model:
         said = front.over(self.settings.get(name, Said()))
-        kind, incremental = _materialization(said, file)
-        columns = {n: self._column(n, c, said) for n, c in said.columns.items()}
-        _no_ring(columns)
+        kind, incremental = materialization_said(said, file)
+        columns = columns_said(said)
         format_ = self._format(kind, said)
-        _parquet_way(format_, incremental, said)
+        check_parquet(format_, incremental, said)
         return Model(
             name=name,
             table=TableName(self.env.schema, name),
@@ -303,105 +316,6 @@ class _Loader:
         if not self.env.format:
             return ""
         return "delta" if kind == "view" else said.values.get("format") or self.env.format
-
-    def _column(self, name: str, values: Mapping[str, object], said: Said) -> ColumnSaid:
-        prefix = f"columns.{name}."
-        places = {k.removeprefix(prefix): v for k, v in said.places.items() if k.startswith(prefix)}
-        for key in ("default", "backfill"):
-            if key in values:
-                _one_expression(str(values[key]), f"the {key} of '{name}'", places.get(key))
-        return ColumnSaid(
-            default=_text(values.get("default")),
-            backfill=_text(values.get("backfill")),
-            renamed_from=_text(values.get("renamed_from")),
-            nullable=bool(values.get("nullable", True)),
-            places=places,
-        )
-
-
-def _no_ring(columns: Mapping[str, ColumnSaid]) -> None:
-    for name, said in columns.items():
-        if said.renamed_from == name:
-            raise ProjectError(
-                "E132",
-                f"'{name}' cannot be renamed from itself",
-                hint="Remove 'renamed_from'.",
-                where=said.places.get("renamed_from"),
-            )
-    old = {n.casefold(): c.renamed_from.casefold() for n, c in columns.items() if c.renamed_from}
-    if found := ring(old):
-        name = next(n for n in columns if n.casefold() == found[0])
-        where = columns[name].places.get("renamed_from")
-        raise ProjectError("E132", ring_words(found), hint=RING_HINT, where=where)
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _one_expression(text: str, what: str, where: Location | None) -> None:
-    """It must be one expression in at least one of the two families; which one, the engine decides."""
-    problems: list[str] = []
-    for dialect in ("duckdb", "spark"):
-        try:
-            check_expression(text, dialect)
-            return
-        except BadExpression as error:
-            problems.append(str(error))
-    raise ProjectError(
-        "E158", f"{what}: {problems[0]}", hint="Write exactly one SQL expression.", where=where
-    )
-
-
-def _materialization(said: Said, file: SourceFile) -> tuple[Materialization, Incremental | None]:
-    kind = said.values.get("materialization", "table")
-    raw = said.values.get("incremental")
-    if raw is None:
-        if kind == "incremental":
-            raise ProjectError(
-                "E160",
-                "an incremental model must say how: 'incremental' is missing",
-                hint="One of unique_key, partition_column, event_time_column.",
-                where=said.places.get("materialization", file.location(1, 1)),
-            )
-        return kind, None
-    where = said.places.get("incremental")
-    if kind == "view":
-        raise ProjectError("E160", "a view cannot be incremental", where=where)
-    ways = [k for k in ("unique_key", "partition_column", "event_time_column") if raw.get(k)]
-    if len(ways) != 1:
-        told = "names none of" if not ways else "names more than one of"
-        raise ProjectError(
-            "E160",
-            f"'incremental' {told} unique_key, partition_column, event_time_column",
-            hint="Name exactly one.",
-            where=where,
-        )
-    if "granularity" in raw and ways[0] != "event_time_column":
-        raise ProjectError(
-            "E160",
-            "'granularity' belongs to event_time_column",
-            where=said.places.get("incremental.granularity", where),
-        )
-    return "incremental", Incremental(
-        tuple(raw.get("unique_key", ())),
-        raw.get("partition_column"),
-        raw.get("event_time_column"),
-        raw.get("granularity", "day"),
-    )
-
-
-def _parquet_way(format_: str, way: Incremental | None, said: Said) -> None:
-    """Parquet has no commit that replaces some rows: only whole partitions can be put in."""
-    if format_ != "parquet" or way is None or way.partition_column:
-        return
-    key = "unique_key" if way.unique_key else "event_time_column"
-    raise ProjectError(
-        "E161",
-        f"Parquet cannot replace single rows, as '{key}' asks for",
-        hint="Use partition_column, or the format delta or iceberg.",
-        where=said.places.get(f"incremental.{key}", said.places.get("incremental")),
-    )
 
 
 class _Graph:

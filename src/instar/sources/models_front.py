@@ -32,10 +32,16 @@ class Said:
     places: dict[str, Location] = field(default_factory=dict)
 
     def over(self, other: Said) -> Said:
-        """This first, then the other; columns are joined attribute by attribute."""
+        """This first, then the other; columns are joined attribute by attribute.
+
+        A way to be incremental belongs to a materialization: where this says another one, it goes too.
+        """
         names = dict.fromkeys((*self.columns, *other.columns))
+        values = dict(other.values)
+        if self.values.get("materialization", "incremental") != "incremental":
+            values.pop("incremental", None)
         return Said(
-            {**other.values, **self.values},
+            {**values, **self.values},
             {n: {**other.columns.get(n, {}), **self.columns.get(n, {})} for n in names},
             {**other.places, **self.places},
         )

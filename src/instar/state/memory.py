@@ -45,7 +45,8 @@ class Kept:
 class Event:
     """One line of history. `outcome`: finished, failed, abandoned, or open (unfinished).
 
-    `rows`: how many a build of a model has written, where the engine says.
+    Of a model: what became of it (`status`) and why, and how many `rows` a build has written, where the
+    engine says.
     """
 
     when: float
@@ -59,6 +60,8 @@ class Event:
     command: str
     run: str
     rows: int | None = None
+    status: str | None = None
+    reason: str | None = None
 
 
 class Memory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -70,31 +71,51 @@ def tree(web: Web, places: list[Place]) -> list[str]:
     lines: list[str] = []
     for place in places:
         lines.append(str(place))
-        lines += _above(web, place, "  ", frozenset((place.key,)))
-        lines += _below(web, place, "  ", frozenset((place.key,)))
+        lines += _above(web, place, "  ", frozenset((place.key,)), set())
+        lines += _below(web, place, "  ", frozenset((place.key,)), set())
     return lines
 
 
-def _above(web: Web, place: Place, indent: str, seen: frozenset[Any]) -> list[str]:
+def _above(
+    web: Web, place: Place, indent: str, seen: frozenset[Any], told: set[Place]
+) -> list[str]:
+    """Whose rows were told once (`told`) is told by name alone: every column of a table has the same."""
     lines: list[str] = []
-    for other in sorted(web.sources(place)):
+    for other in web.above(place):
         if other.key not in seen:
-            lines.append(f"{indent}<- {other}")
-            lines += _above(web, other, indent + "  ", seen | {other.key})
+            lines.append(f"{indent}<- {other}{' (as above)' if other in told else ''}")
+            if other not in told:
+                told.update((other,) if other.is_rows else ())
+                lines += _above(web, other, indent + "  ", seen | {other.key}, told)
     return [*lines, f"{indent}<- unknown"] if web.unknown(place) else lines
 
 
 def _below(
-    web: Web, place: Place, indent: str, seen: frozenset[Any], *, perhaps: bool = False
+    web: Web,
+    place: Place,
+    indent: str,
+    seen: frozenset[Any],
+    told: set[Place],
+    *,
+    perhaps: bool = False,
 ) -> list[str]:
     """What is behind a query that cannot be traced is as uncertain as that query's columns."""
     lines: list[str] = []
-    steps = [(other, perhaps) for other in sorted(web.heirs(place))]
+    steps = [(other, perhaps) for other in _rows_last(web.heirs(place))]
     for other, unsure in (*steps, *((other, True) for other in sorted(web.perhaps(place)))):
-        if other.key not in seen:
-            lines.append(f"{indent}-> {other}{' (perhaps)' if unsure else ''}")
-            lines += _below(web, other, indent + "  ", seen | {other.key}, perhaps=unsure)
+        if other.key in seen:
+            continue
+        again = " (as above)" if other in told else ""
+        lines.append(f"{indent}-> {other}{' (perhaps)' if unsure else ''}{again}")
+        if not again:
+            told.update((other,) if other.is_rows else ())
+            more = seen | {other.key}
+            lines += _below(web, other, indent + "  ", more, told, perhaps=unsure)
     return lines
+
+
+def _rows_last(places: Iterable[Place]) -> list[Place]:
+    return sorted(places, key=lambda p: (p.is_rows, p))
 
 
 def lineage_document(web: Web, places: list[Place]) -> dict[str, Any]:
@@ -102,18 +123,29 @@ def lineage_document(web: Web, places: list[Place]) -> dict[str, Any]:
 
 
 def _column(web: Web, place: Place) -> dict[str, Any]:
-    """`from` and `to` are one step away; ancestors and descendants are all of them, nearest first."""
-    above, below = [h.place for h in web.origins(place)], web.reach([place])
+    """`from` and `to` are one step away; ancestors and descendants are all of them, nearest first.
+
+    What decides rows is named apart: by its columns on the way up, by the tables on the way down.
+    """
+    above, below = [h.place for h in web.origins(place, rows=False)], web.reach([place])
+    deciding = [h.place for h in web.origins(place) if h.place not in above]
+    heirs = web.heirs(place)
+    tables = [(str(h.place.table), h.perhaps) for h in below if h.place.is_rows]
     return {
         "column": str(place),
         "from": [str(s) for s in sorted(web.sources(place))],
         "from_unknown": web.unknown(place),
-        "to": [str(h) for h in sorted(web.heirs(place))],
+        "to": [str(h) for h in sorted(heirs) if not h.is_rows],
         "perhaps_to": [str(h) for h in sorted(web.perhaps(place))],
+        "decides_rows_of": [str(h.table) for h in sorted(heirs) if h.is_rows],
+        "rows_decided_by": sorted(str(p) for p in web.decides(place) if not p.is_rows),
         "ancestors": [str(p) for p in above],
         "ancestors_unknown": any(web.unknown(p) for p in (place, *above)),
-        "descendants": [str(h.place) for h in below if not h.perhaps],
-        "perhaps_descendants": [str(h.place) for h in below if h.perhaps],
+        "ancestors_by_rows": [str(p) for p in deciding if not p.is_rows],
+        "descendants": [str(h.place) for h in below if not h.perhaps and not h.place.is_rows],
+        "perhaps_descendants": [str(h.place) for h in below if h.perhaps and not h.place.is_rows],
+        "descendants_by_rows": [table for table, perhaps in tables if not perhaps],
+        "perhaps_descendants_by_rows": [table for table, perhaps in tables if perhaps],
     }
 
 
@@ -122,12 +154,15 @@ def mermaid(web: Web, places: list[Place]) -> str:
     edges: list[tuple[str, str, bool]] = []
     for place in places:
         above = web.origins(place)
-        edges += [(str(h.place), str(to), True) for h in above for to in h.sources]
+        edges += [_edge(h.place, to) for h in above for to in h.sources]
         unsure = (p for p in (place, *(h.place for h in above)) if web.unknown(p))
         edges += [("unknown", str(p), True) for p in unsure]
         edges += [
-            (str(source), str(h.place), not h.perhaps)
-            for h in web.reach([place])
-            for source in h.sources
+            _edge(source, h.place, h.perhaps) for h in web.reach([place]) for source in h.sources
         ]
     return flowchart(edges)
+
+
+def _edge(one: Place, two: Place, perhaps: bool = False) -> tuple[str, str, bool]:
+    """What decides rows is no value that flows: drawn like what is uncertain."""
+    return str(one), str(two), not (perhaps or one.is_rows or two.is_rows)
