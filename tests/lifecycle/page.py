@@ -51,7 +51,7 @@ GROUPS = {
     ),
     "Change the primary key": ("modify_primary_key", "modify_primary_key_blocked"),
     "Split or merge columns": ("split_column", "merge_columns"),
-    "Several at once": ("several_at_once", "beside_keys_and_checks"),
+    "Several at once": ("several_at_once", "beside_keys_and_checks", "type_beside_a_list_check"),
 }
 
 _FLAGS = {"drop": "--allow-column-removal", "rewrite": "--allow-rewrite"}
