@@ -304,19 +304,40 @@ def test_a_failure_behind_the_copy_takes_everything_away(world: World) -> None:
     assert leftovers(world) == []
 
 
-def test_a_lock_that_nobody_grants_leaves_the_step_open(world: World, other: Connection) -> None:
-    """Neither the swap nor the way back gets the table: the step says so and is not closed."""
+def test_a_lock_that_nobody_grants_keeps_the_copy_for_the_next_try(
+    world: World, other: Connection
+) -> None:
+    """The step says so and stays open; what is written meanwhile is followed."""
     plan = widening(world, 1)
     hold = at("recreate entered swap", lambda: other.execute("BEGIN; SELECT * FROM t"))
     with pytest.raises(OutcomeUnknown) as caught:
         world.run(plan, hold)
     assert caught.value.code == "E253"
-    assert "could not be removed yet" in str(caught.value.hint)
+    assert "Its copy is ready and is kept" in str(caught.value.hint)
     assert world.backend.unfinished([world.t]) == {world.t}
     other.execute("ROLLBACK")
-    world.run(plan)
-    assert world.sql("SELECT pg_typeof(n)::text FROM t") == [("bigint",)]
+    world.sql("INSERT INTO t VALUES (2, 3)")
+    points: list[str] = []
+    world.run(plan, points.append)
+    assert "recreate batch" not in points
+    assert world.sql("SELECT pg_typeof(n)::text, n FROM t") == [("bigint", 1), ("bigint", 3)]
     assert leftovers(world) == ["t__instar_old_1"]
+
+
+def test_no_way_back_leaves_the_step_open(world: World, other: Connection) -> None:
+    """The copy does not fit, and the triggers cannot be taken away while somebody reads."""
+    plan = widening(world, 1)
+
+    def spoil() -> None:
+        world.sql("ALTER TABLE t__instar_new DROP COLUMN id")
+        other.execute("BEGIN; SELECT * FROM t")
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        world.run(plan, at("recreate entered build", spoil))
+    assert "could not be removed yet" in str(caught.value.hint)
+    other.execute("ROLLBACK")
+    world.backend.session.rollback()
+    assert world.backend.unfinished([world.t]) == {world.t}
 
 
 def test_a_copy_that_was_tampered_with_is_found_by_its_key(world: World) -> None:

@@ -69,6 +69,10 @@ class Patience:
         """Whoever comes meanwhile queues behind the request: it is a short one."""
         return _lock_sql(min(self.lock_timeout, _CUT_OVER))
 
+    def at_least_sql(self, seconds: float) -> str:
+        """For a lock that no reader and no writer waits for."""
+        return _lock_sql(max(self.lock_timeout, seconds))
+
 
 def _lock_sql(seconds: float) -> str:
     return f"SET LOCAL lock_timeout = '{max(1, round(seconds * 1000))}ms'"

@@ -21,6 +21,10 @@ _REQUIRED = """SELECT a.attname, k.conname FROM pg_constraint k
 JOIN pg_attribute a ON a.attrelid = k.conrelid AND k.conkey = ARRAY[a.attnum]
 WHERE k.conrelid = %s::regclass AND k.contype = 'n'"""
 
+UNCLEANED = "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
+"""An autovacuum holds a lock that the swap needs, and lets go of it only after deadlock_timeout."""
+CLEANED = "RESET (autovacuum_enabled, toast.autovacuum_enabled)"
+
 
 def stored(session: Session, table: str) -> tuple[str, str]:
     """Its access method and tablespace, said in full: a role may have other defaults."""
