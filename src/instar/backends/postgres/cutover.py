@@ -40,15 +40,17 @@ _DEADLOCK = "SELECT setting::numeric / 1000 FROM pg_settings WHERE name = 'deadl
 _SEQUENCE = "SELECT pg_get_serial_sequence(%s, %s)"
 
 
-def swap(work: Recreation, done: str, *, patient: bool = False) -> float:
-    """Inside a transaction that the caller opened and will commit; when the lock was granted."""
+def swap(work: Recreation, done: str, *, patient: bool = False) -> tuple[float, int]:
+    """Inside a transaction that the caller opened and will commit.
+
+    When the lock was granted, and how many keys were taken over and compared under it.
+    """
     session, recipe = work.session, work.recipe
     others = linked_tables(session, recipe.table)
     _lock(work, others, patient=patient)
     held = time.monotonic()
     work.check()
-    if recipe.key:
-        work.following.drain()
+    taken = work.following.drain(compare=True) if recipe.key else 0
     old = _free_name(session, recipe.table)
     mark = "__instar_o" + old.rsplit("_", 1)[-1]
     carried = _carried(session, recipe)
@@ -71,7 +73,7 @@ def swap(work: Recreation, done: str, *, patient: bool = False) -> float:
     session.execute(
         f"UPDATE {work.pos} SET phase = {literal(done)}, kept = {literal(old)}, validate = {validate}"
     )
-    return held
+    return held, taken
 
 
 def _lock(work: Recreation, others: list[str], *, patient: bool) -> None:

@@ -13,7 +13,7 @@ from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import UNCLEANED
-from instar.backends.postgres.verify import BeginAnew
+from instar.backends.postgres.verify import BeginAnew, Verifier
 from instar.backends.sql import literal, qualified, quote_double
 
 _CAPTURED = """SELECT c.oid || '/' || c.relfilenode, (SELECT count(*) FROM pg_trigger g
@@ -81,8 +81,8 @@ class Following:
             f"ENABLE ALWAYS TRIGGER {emptied}",
         ]
 
-    def drain(self) -> int:
-        """Take over every change that the log shows; inside a transaction of one snapshot."""
+    def drain(self, *, compare: bool = False) -> int:
+        """Take over every change that the log shows; inside a transaction of one snapshot; how many keys."""
         session, key = self.session, self.recipe.key
         if session.ask(f"SELECT 1 FROM {self.log} WHERE truncated LIMIT 1"):
             raise BeginAnew
@@ -94,17 +94,19 @@ class Following:
         if count:
             session.execute("ANALYZE pg_temp.instar_keys")
             session.execute(f"DELETE FROM {self.log}")
+            copied = self._same("copied", self.recipe.found_by)
             session.execute(
-                f"DELETE FROM {self.recipe.new} AS copied USING pg_temp.instar_keys AS keys "
-                f"WHERE {self._same('copied', self.recipe.found_by)}"
+                f"DELETE FROM {self.recipe.new} AS copied USING pg_temp.instar_keys AS keys WHERE {copied}"
             )
-            same = self._same("live", [c for c, _ in key])
-            rows = self.recipe.projected(
-                f"EXISTS (SELECT 1 FROM pg_temp.instar_keys AS keys WHERE {same})"
-            )
-            session.execute(self.recipe.insert(rows))
+            changed = self._among(self._same("live", [c for c, _ in key]))
+            session.execute(self.recipe.insert(self.recipe.projected(changed)))
+            if compare:
+                Verifier(session, self.recipe).some(changed, self._among(copied))
         session.execute("DROP TABLE pg_temp.instar_keys")
         return count
+
+    def _among(self, same: str) -> str:
+        return f"EXISTS (SELECT 1 FROM pg_temp.instar_keys AS keys WHERE {same})"
 
     def _same(self, alias: str, columns: Sequence[str]) -> str:
         pairs = enumerate(columns, start=1)

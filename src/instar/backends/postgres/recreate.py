@@ -143,6 +143,8 @@ class Recreation:
             phase = self._enter(VERIFY)
         if phase == VERIFY:
             self._point("verify")
+            # What waits in the log is left out of the comparison: it is as little as can be.
+            self._catch_up()
             self._verify()
             phase = self._enter(SWAP)
         if phase == SWAP:
@@ -155,7 +157,7 @@ class Recreation:
         rows = Verifier(self.session, self.recipe, ends=self._ends.places).by_chunks(
             self.context, total
         )
-        self.context.memo["verified"] = str(rows)
+        self.context.memo.update({"verified": str(rows), "followed": "0"})
 
     def _point(self, name: str) -> None:
         self.context.failpoint(f"recreate {name}")
@@ -278,16 +280,24 @@ class Recreation:
             self._point("batch, not committed")
             return int(done) + copied
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, *, compare: bool = False) -> None:
         """Until few changes wait: what is left is done under the lock."""
         for _ in range(_ROUNDS):
             self._point("catch up")
             with self.session.transaction(snapshot=True):
                 self.session.ask(f"SELECT 1 FROM {self.pos} FOR UPDATE")
-                taken = self.following.drain()
+                taken = self.following.drain(compare=compare)
             self._point("caught up")
+            if compare:
+                self._compared(taken)
             if taken <= _FEW:
                 return
+
+    def _compared(self, keys: int) -> None:
+        """Those that were left out of the comparison, or have changed behind it."""
+        if keys:
+            memo = self.context.memo
+            memo["followed"] = str(int(memo.get("followed", "0")) + keys)
 
     def _build(self) -> None:
         """Keys and indexes of the copy, under names of their own until the swap."""
@@ -311,11 +321,12 @@ class Recreation:
         """Each try catches up first; the lock is waited for only so long, so that nobody queues for long."""
 
         def once() -> None:
-            self._catch_up()
+            self._catch_up(compare=True)
             self._point("cut-over")
             with self.session.transaction():
-                held = swap(self, DONE)
+                held, taken = swap(self, DONE)
                 self._point("cut-over, not committed")
+            self._compared(taken)
             self.context.memo["lock_ms"] = f"{(time.monotonic() - held) * 1000:.0f}"
 
         self.session.patiently(once)
