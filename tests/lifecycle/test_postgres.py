@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from backends.postgres.server import PostgresServer
@@ -245,3 +247,11 @@ def test_a_blocked_apply_says_what_it_has_finished_first(
     assert "E405" in said
     assert "was ended first (public.t), nothing else was touched" in said
     assert world.rows() == ["1 | 36", "2 | 41"]
+
+
+def test_apply_says_how_many_rows_it_compared_and_how_long_writers_waited(world: World) -> None:
+    world.apply(TABLE)
+    world.fill(ROWS)
+    (report,) = world.apply(NEW).tables
+    assert report.notes[0] == "verified: 2 rows, checksums equal"
+    assert re.fullmatch(r"the cut-over held its lock for \d+ ms", report.notes[1])

@@ -3,7 +3,7 @@
 A backend tells what it leaves behind through the step's `data` or memo: `kept` names the old copy (in
 the table's schema) that a rewrite keeps, `old_rows` and `new_rows` what its verification has counted in
 both, `verified` how many rows were compared with the copy by content, `followed` how many keys were compared
-later, because writers had changed them, `forgets` names a copy that the step has dropped.
+later, because writers had changed them, `lock_ms` how long its swap kept writers waiting, `forgets` names a copy that the step has dropped.
 """
 
 from __future__ import annotations
@@ -125,6 +125,8 @@ class Runner:
         if "verified" in said:
             followed = int(said.get("followed", "0"))
             self.notes.append(_verified_text(int(said["verified"]), followed))
+        if "lock_ms" in said:
+            self.notes.append(f"the cut-over held its lock for {int(said['lock_ms']):,} ms")
 
     def finish(self, live: Table | None) -> None:
         self.run.finished(live)

@@ -240,6 +240,13 @@ ERRORS: dict[str, CodeDoc] = {
         "Run `instar recover`, which ends the swap. Then carry the rows over by hand, or `instar revert`"
         " the table: its question counts the rows that differ.",
     ),
+    "E263": CodeDoc(
+        "A cut-over would hold its lock too long",
+        "A recreation on PostgreSQL takes the last changes over while writers wait, for a second at most. Writers"
+        " change rows faster than they are taken over beside them, or the server was too slow for the last ones."
+        " It was tried again some times. The table is as it was; the copy is kept, and followed.",
+        "Run `instar apply` when fewer rows are written: it goes on with the cut-over.",
+    ),
     "E261": CodeDoc(
         "The memory engine refused a step",
         "A row breaks what the table promises, or the table is not there.",

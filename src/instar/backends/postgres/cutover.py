@@ -6,9 +6,11 @@ commit everybody sees the old table, afterwards the new one.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from instar.backends.postgres.carry import (
@@ -18,7 +20,7 @@ from instar.backends.postgres.carry import (
     linked_tables,
     names_aside,
 )
-from instar.backends.postgres.errors import LockNotGranted
+from instar.backends.postgres.errors import LockNotGranted, TooBusy
 from instar.backends.postgres.names import OLD, fitted
 from instar.backends.postgres.privileges import carried_grants
 from instar.backends.postgres.recipe import Recipe
@@ -27,6 +29,7 @@ from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import CLEANED
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
+from instar.errors import Interrupted
 
 if TYPE_CHECKING:
     from instar.backends.postgres.recreate import Recreation
@@ -37,6 +40,7 @@ _COLUMNS = """SELECT attname FROM pg_attribute
 WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
 _COMMENT = "SELECT obj_description(%s::regclass, 'pg_class')"
 _DEADLOCK = "SELECT setting::numeric / 1000 FROM pg_settings WHERE name = 'deadlock_timeout'"
+_QUIET = "It was tried again some times. Wait until fewer rows are written."
 _SEQUENCE = "SELECT pg_get_serial_sequence(%s, %s)"
 
 
@@ -50,7 +54,44 @@ def swap(work: Recreation, done: str, *, patient: bool = False) -> tuple[float, 
     _lock(work, others, patient=patient)
     held = time.monotonic()
     work.check()
-    taken = work.following.drain(compare=True) if recipe.key else 0
+    if not recipe.key:
+        _exchange(work, done)
+        return held, 0
+    with _bounded(work):
+        taken = work.following.drain(compare=True)
+        _exchange(work, done)
+    return held, taken
+
+
+@contextlib.contextmanager
+def _bounded(work: Recreation) -> Iterator[None]:
+    """Writers wait from here on: no statement may be at it for longer than they should."""
+    session, since = work.session, time.monotonic()
+    seconds = session.patience.under_lock
+    session.execute(f"SET LOCAL statement_timeout = '{max(1, round(seconds * 1000))}ms'")
+    try:
+        yield
+    except Interrupted as error:
+        if time.monotonic() - since < seconds:
+            raise
+        raise _too_long(work.recipe) from error
+
+
+def _too_long(recipe: Recipe) -> TooBusy:
+    words = "the last changes could not be taken over in time: the cut-over has let go of its lock"
+    return TooBusy("E263", f"[{recipe.table}] {words}", hint=_QUIET)
+
+
+def _few(work: Recreation) -> None:
+    most = work.session.patience.most_under_lock
+    if work.recipe.key and work.following.more_than(most):
+        words = f"writers change more than is taken over: {most:,} changes and more wait, too many for a cut-over"
+        raise TooBusy("E263", f"[{work.recipe.table}] {words}", hint=_QUIET)
+
+
+def _exchange(work: Recreation, done: str) -> None:
+    """What hangs on the old table is moved, names change places."""
+    session, recipe = work.session, work.recipe
     old = _free_name(session, recipe.table)
     mark = "__instar_o" + old.rsplit("_", 1)[-1]
     carried = _carried(session, recipe)
@@ -73,7 +114,6 @@ def swap(work: Recreation, done: str, *, patient: bool = False) -> tuple[float, 
     session.execute(
         f"UPDATE {work.pos} SET phase = {literal(done)}, kept = {literal(old)}, validate = {validate}"
     )
-    return held, taken
 
 
 def _lock(work: Recreation, others: list[str], *, patient: bool) -> None:
@@ -83,6 +123,7 @@ def _lock(work: Recreation, others: list[str], *, patient: bool) -> None:
 
     def once() -> None:
         _calm(session, [table, *others, *beside])
+        _few(work)
         session.execute(session.patience.cut_over_sql)
         session.execute(f"LOCK TABLE {', '.join([table, *others])} IN ACCESS EXCLUSIVE MODE")
 

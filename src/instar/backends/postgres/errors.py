@@ -25,6 +25,10 @@ class LockNotGranted(EngineError):
     """Nobody let go of the table in time; the statement may be tried again."""
 
 
+class TooBusy(LockNotGranted):
+    """The lock could be had, but would be held too long."""
+
+
 class TooLarge(EngineError):
     """The transaction passes a limit of the engine; a smaller one may pass."""
 

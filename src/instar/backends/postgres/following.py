@@ -81,6 +81,11 @@ class Following:
             f"ENABLE ALWAYS TRIGGER {emptied}",
         ]
 
+    def more_than(self, most: int) -> bool:
+        """Whether more changes wait; a key that changed twice counts twice."""
+        rows = f"SELECT 1 FROM {self.log} LIMIT {most + 1}"
+        return int(self.session.ask(f"SELECT count(*) FROM ({rows}) AS l")[0][0]) > most
+
     def drain(self, *, compare: bool = False) -> int:
         """Take over every change that the log shows; inside a transaction of one snapshot; how many keys."""
         session, key = self.session, self.recipe.key
