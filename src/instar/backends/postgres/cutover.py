@@ -26,7 +26,7 @@ from instar.backends.postgres.privileges import carried_grants
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.renaming import ordered_renames
 from instar.backends.postgres.session import Session
-from instar.backends.postgres.settings import CLEANED
+from instar.backends.postgres.settings import CLEANED, named_after
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
 from instar.errors import Interrupted
@@ -109,6 +109,8 @@ def _exchange(work: Recreation, done: str) -> None:
     session.execute(f"ALTER TABLE {recipe.new} RENAME TO {quote_double(recipe.name)}")
     session.execute(f"ALTER TABLE {table} {CLEANED}")
     for sql in (*_lasting_names(recipe), *_unhidden(recipe), *carried.after, *said):
+        session.execute(sql)
+    for sql in named_after(session, recipe.table, carried.required):
         session.execute(sql)
     validate = literal(json.dumps(carried.validate))
     session.execute(
