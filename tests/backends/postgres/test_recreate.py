@@ -14,7 +14,7 @@ from instar.backends.base import RunContext
 from instar.core.plan import Rung, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Unique, Wanted
-from instar.core.types import Column, Timestamp, Type
+from instar.core.types import Column, Date, Timestamp, Type
 from instar.errors import EngineError, OutcomeUnknown, VerificationFailed
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -185,6 +185,7 @@ def test_a_row_that_breaks_the_new_key_after_the_check(world: World) -> None:
     with pytest.raises(VerificationFailed) as caught:
         world.run(plan, late)
     assert caught.value.code == "E227"
+    assert "Key (code)=(1)" in caught.value.message
     assert relations(world) == ["t"]
     assert world.sql("SELECT count(*) FROM t") == [(301,)]
 
@@ -238,6 +239,7 @@ def test_duplicates_that_arrive_after_the_check_stop_it_and_leave_nothing(world:
     with pytest.raises(VerificationFailed) as caught:
         world.run(plan, late)
     assert caught.value.code == "E227"
+    assert "Key (n)=(1)" in caught.value.message
     assert relations(world) == ["t"]
     assert world.sql("SELECT count(*) FROM t") == [(301,)]
     assert world.sql("SELECT 1 FROM pg_trigger WHERE tgrelid = 't'::regclass") == []
@@ -249,8 +251,25 @@ def test_a_value_that_no_longer_fits_stops_it(world: World) -> None:
     plan = world.plan(keyed(world, "n", INT))
     assert not any("CASE" in sql for sql in plan.steps[0].sql), "the cast itself refuses it"
     late = at("recreate cut-over", lambda: world.sql("INSERT INTO t VALUES (2, 'two')"))
-    with pytest.raises(VerificationFailed, match=r'does not fit .*: "two"'):
+    with pytest.raises(VerificationFailed, match=r'does not fit .*: "two"') as caught:
         world.run(plan, late)
+    assert "\n  row: (id)=(2)" in caught.value.message
+    assert relations(world) == ["t"]
+
+
+@pytest.mark.parametrize("point", ["recreate prepared", "recreate cut-over"])
+def test_the_row_that_does_not_fit_is_named_by_its_key(world: World, point: str) -> None:
+    """Among many, in a batch and among those that wait in the log; without the cast that makes it fail."""
+    world.sql("CREATE TABLE t (a int, b text, d text, PRIMARY KEY (a, b))")
+    world.sql("INSERT INTO t SELECT i, 'b' || i, '2024-01-01' FROM generate_series(1, 1000) AS i")
+    columns = (Column("a", INT, nullable=False), Column("b", TEXT, nullable=False))
+    plan = world.plan(world.want(*columns, Column("d", Date()), primary_key=("a", "b")))
+    change = "UPDATE t SET d = '2024-02-30' WHERE a = 777; UPDATE t SET d = '2024-02-03' WHERE a > 700 AND a <> 777"
+    with pytest.raises(VerificationFailed) as caught:
+        world.run(plan, at(point, lambda: world.sql(change)))
+    said, *_, row = caught.value.message.splitlines()
+    assert said == "a row does not fit (22P02): a value of STRING does not fit DATE: 2024-02-30"
+    assert row == "  row: (a, b)=(777, b777)"
     assert relations(world) == ["t"]
 
 

@@ -12,9 +12,10 @@ import time
 from dataclasses import dataclass
 
 from instar.backends.base import RunContext
+from instar.backends.postgres.culprit import Culprit
 from instar.backends.postgres.cutover import swap
 from instar.backends.postgres.definition import altered, refused
-from instar.backends.postgres.errors import LockNotGranted
+from instar.backends.postgres.errors import LockNotGranted, RowsInTheWay
 from instar.backends.postgres.following import Following
 from instar.backends.postgres.keyset import Keyset, Place
 from instar.backends.postgres.names import POS, beside
@@ -89,13 +90,22 @@ class Recreation:
             self._go_on(state)
         except (OutcomeUnknown, Interrupted):
             raise
-        except InstarError:
+        except InstarError as error:
             self.session.rollback()
             now = self.state()
             if now is not None and now.phase != DONE:
                 with contextlib.suppress(LockNotGranted):
                     self._looked()
+                if isinstance(error, RowsInTheWay):
+                    raise self._named(error, now) from error
             raise
+
+    def _named(self, error: RowsInTheWay, state: State) -> RowsInTheWay:
+        """With the key of the row, where it is a value that cannot be converted."""
+        with contextlib.suppress(EngineError):
+            if key := Culprit(self.session, self.recipe).named(state.place):
+                return RowsInTheWay(error.code, f"{error.message}\n  row: {key}", hint=error.hint)
+        return error
 
     def _looked(self) -> None:
         with self.session.patient_transaction():
