@@ -9,6 +9,7 @@ A file begins with a sentence. Then come parts, each after a line `--- name`:
     blocked there    the same, on one engine alone
     not kept     an engine that cannot hold rows to it, and the code of the warning that says so: nothing happens
     engines      where it runs; all when not said
+    note         what the page says beneath it
 
 A row is written as SQL literals with bars between them. On DSQL a table of a case has the key `id` where the
 case gives it none: a table without a key is never copied there.

@@ -34,6 +34,7 @@ GROUPS = {
         "varchar_to_integer_by_pattern",
         "varchar_to_boolean",
         "varchar_to_boolean_blocked",
+        "varchar_to_boolean_other_words",
         "integer_to_varchar",
         "text_to_varchar_n",
         "text_to_varchar_n_blocked",
@@ -75,6 +76,8 @@ def _section(case: Case) -> Iterator[str]:
     else:
         yield from _rows(case)
     yield from _engines(case)
+    if "note" in case.parts:
+        yield case.parts["note"].strip() + "\n"
 
 
 def _changed(case: Case) -> Iterator[str]:
