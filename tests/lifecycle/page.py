@@ -104,9 +104,11 @@ def _engines(case: Case) -> Iterator[str]:
 
 def _there(case: Case, engine: str) -> str:
     if code := case.there("not kept", engine):
-        return f"cannot hold rows to it, and says so ({code})"
+        return f"does not keep it, and says so ({code})"
     if there := case.there("blocked there", engine):
         return f"blocked ({there})"
+    if case.there("steps", engine) == "nothing":
+        return "nothing, it was never kept"
     return " + ".join(dict.fromkeys(case.steps(engine)))
 
 
