@@ -125,8 +125,8 @@ def _numbered(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _plain(note: str) -> str:
-    """One cell of a table."""
-    return re.sub(r"\s+", " ", note).replace("|", "\\|")
+    """One cell of a table, the same each time that it is made."""
+    return re.sub(r"\s+", " ", re.sub(r"\d+ ms", "… ms", note)).replace("|", "\\|")
 
 
 def section(engine: str, walk: Walk, cases: Iterable[Case]) -> str:

@@ -29,7 +29,7 @@ _CONSTRAINTS = """SELECT CASE contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 
   JOIN pg_attribute ON attrelid = conrelid AND attnum = num)
 FROM pg_constraint WHERE conrelid = %(table)s::regclass AND contype IN ('p', 'u', 'c')"""
 _HANGING = """SELECT 'constraint', conname::text, convalidated FROM pg_constraint
-  WHERE conrelid = %(table)s::regclass AND contype IN ('p', 'u', 'c')
+  WHERE conrelid = %(table)s::regclass AND contype IN ('p', 'u', 'c', 'n')
 UNION ALL SELECT 'refers to it', conname, convalidated FROM pg_constraint
   WHERE confrelid = %(table)s::regclass
 UNION ALL SELECT 'index', relname, indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid

@@ -7,8 +7,9 @@ A file begins with a sentence. Then come parts, each after a line `--- name`:
     steps        an engine, and the rung of each step        rows after   the rows in the end
     blocked      the findings that stand in the way, with the rows they show (instead of the two before)
     blocked there    the same, on one engine alone
-    not kept     an engine that cannot hold rows to it, and the code of the warning that says so: nothing happens
+    not kept     an engine that does not keep it, and the code of the finding that says so: nothing happens
     engines      where it runs; all when not said
+    note         what the page says beneath it
 
 A row is written as SQL literals with bars between them. On DSQL a table of a case has the key `id` where the
 case gives it none: a table without a key is never copied there.

@@ -34,6 +34,7 @@ GROUPS = {
         "varchar_to_integer_by_pattern",
         "varchar_to_boolean",
         "varchar_to_boolean_blocked",
+        "varchar_to_boolean_other_words",
         "integer_to_varchar",
         "text_to_varchar_n",
         "text_to_varchar_n_blocked",
@@ -51,7 +52,7 @@ GROUPS = {
     ),
     "Change the primary key": ("modify_primary_key", "modify_primary_key_blocked"),
     "Split or merge columns": ("split_column", "merge_columns"),
-    "Several at once": ("several_at_once", "beside_keys_and_checks"),
+    "Several at once": ("several_at_once", "beside_keys_and_checks", "type_beside_a_list_check"),
 }
 
 _FLAGS = {"drop": "--allow-column-removal", "rewrite": "--allow-rewrite"}
@@ -75,6 +76,8 @@ def _section(case: Case) -> Iterator[str]:
     else:
         yield from _rows(case)
     yield from _engines(case)
+    if "note" in case.parts:
+        yield case.parts["note"].strip() + "\n"
 
 
 def _changed(case: Case) -> Iterator[str]:
@@ -101,9 +104,11 @@ def _engines(case: Case) -> Iterator[str]:
 
 def _there(case: Case, engine: str) -> str:
     if code := case.there("not kept", engine):
-        return f"cannot hold rows to it, and says so ({code})"
+        return f"does not keep it, and says so ({code})"
     if there := case.there("blocked there", engine):
         return f"blocked ({there})"
+    if case.there("steps", engine) == "nothing":
+        return "nothing, it was never kept"
     return " + ".join(dict.fromkeys(case.steps(engine)))
 
 

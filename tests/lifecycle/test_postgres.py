@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from backends.postgres.server import PostgresServer
@@ -245,3 +247,24 @@ def test_a_blocked_apply_says_what_it_has_finished_first(
     assert "E405" in said
     assert "was ended first (public.t), nothing else was touched" in said
     assert world.rows() == ["1 | 36", "2 | 41"]
+
+
+def test_apply_says_how_many_rows_it_compared_and_how_long_writers_waited(world: World) -> None:
+    world.apply(TABLE)
+    world.fill(ROWS)
+    (report,) = world.apply(NEW).tables
+    assert report.notes[0] == "verified: 2 rows, checksums equal"
+    assert re.fullmatch(r"the cut-over held its lock for \d+ ms", report.notes[1])
+
+
+def test_rows_that_nobody_has_analysed_are_counted_for_the_plan_and_the_question(
+    world: World,
+) -> None:
+    world.apply(TABLE)
+    world.sql("ALTER TABLE t SET (autovacuum_enabled = false)")
+    world.fill(ROWS)
+    world.declare(NEW)
+    (plan,) = world.plan().tables
+    assert plan.steps[0].cost.rows == 2
+    world.apply()
+    assert any("(2 rows, " in q.text for q in world.asked)

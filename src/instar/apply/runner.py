@@ -2,8 +2,8 @@
 
 A backend tells what it leaves behind through the step's `data` or memo: `kept` names the old copy (in
 the table's schema) that a rewrite keeps, `old_rows` and `new_rows` what its verification has counted in
-both, `verified` how many rows were compared with the copy by content, `forgets` names a copy that the step
-has dropped.
+both, `verified` how many rows were compared with the copy by content, `followed` how many keys were compared
+later, because writers had changed them, `lock_ms` how long its swap kept writers waiting, `forgets` names a copy that the step has dropped.
 """
 
 from __future__ import annotations
@@ -123,7 +123,10 @@ class Runner:
             name = TableName(self.run.table.schema, said["kept"])
             self.counted = Counted(name, int(said["old_rows"]), int(said["new_rows"]))
         if "verified" in said:
-            self.notes.append(_verified_text(int(said["verified"])))
+            followed = int(said.get("followed", "0"))
+            self.notes.append(_verified_text(int(said["verified"]), followed))
+        if "lock_ms" in said:
+            self.notes.append(f"the cut-over held its lock for {int(said['lock_ms']):,} ms")
 
     def finish(self, live: Table | None) -> None:
         self.run.finished(live)
@@ -189,8 +192,12 @@ class Runner:
         )
 
 
-def _verified_text(rows: int) -> str:
-    return f"verified: {rows:,} row{'' if rows == 1 else 's'}, checksums equal"
+def _verified_text(rows: int, followed: int) -> str:
+    said = f"verified: {rows:,} row{'' if rows == 1 else 's'}, checksums equal"
+    if not followed:
+        return said
+    keys = "1 key" if followed == 1 else f"{followed:,} keys"
+    return f"{said}; {keys} that writers changed meanwhile compared as they were taken over"
 
 
 def _look_after(step: Step, following: Step | None) -> bool:

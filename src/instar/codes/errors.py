@@ -177,7 +177,7 @@ ERRORS: dict[str, CodeDoc] = {
     "E253": CodeDoc(
         "A lock was not granted",
         "Another transaction holds the table. Instar waits a few seconds and tries again some times, so"
-        " that nobody queues behind it for long; then it gives up.",
+        " that nobody queues behind it for long; then it gives up. A copy that waits only for its cut-over is kept.",
         "End the transaction that holds it (pg_stat_activity, pg_locks), then run the command again.",
     ),
     "E254": CodeDoc(
@@ -247,6 +247,13 @@ ERRORS: dict[str, CodeDoc] = {
         " What was written is there, and not in the new table.",
         "Run `instar recover`, which ends the swap. Then carry the rows over by hand, or `instar revert`"
         " the table: its question counts the rows that differ.",
+    ),
+    "E263": CodeDoc(
+        "A cut-over would hold its lock too long",
+        "A recreation on PostgreSQL takes the last changes over while writers wait, for a second at most. Writers"
+        " change rows faster than they are taken over beside them, or the server was too slow for the last ones."
+        " It was tried again some times. The table is as it was; the copy is kept, and followed.",
+        "Run `instar apply` when fewer rows are written: it goes on with the cut-over.",
     ),
     "E261": CodeDoc(
         "The memory engine refused a step",

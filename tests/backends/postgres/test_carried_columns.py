@@ -8,9 +8,9 @@ import pytest
 
 from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
-from backends.world import BIG
-from instar.core.schema import Wanted
-from instar.core.types import Type
+from backends.world import BIG, INT
+from instar.core.schema import Table, TableName, Wanted
+from instar.core.types import Column, Type
 
 OWNED = {
     "a default that is more than its number": "text DEFAULT 'INV-' || nextval('numbers')",
@@ -92,3 +92,43 @@ def test_it_is_stored_where_and_how_it_was_whatever_is_usual(
     own.apply(as_live(own, n=BIG))
     own.close()
     assert world.sql(stored) == before
+
+
+@pytest.mark.parametrize("name", ["t", "t" * 63])
+def test_a_column_that_becomes_required_has_a_name_after_the_table(world: World, name: str) -> None:
+    """Not that of the copy on which it was made."""
+    world.sql(f'CREATE TABLE "{name}" (id int PRIMARY KEY, f int NOT NULL, e int, n int)')
+    world.sql(f'ALTER TABLE "{name}" RENAME CONSTRAINT "{named(world, name)["f"]}" TO e_first')
+    world.sql(f'INSERT INTO "{name}" VALUES (1, 2, 3, 4)')
+    columns = [Column(c, INT, nullable=False) for c in ("id", "f", "e")]
+    place = TableName(world.schema, name)
+    table = Table(place, (*columns, Column("n", BIG)), primary_key=("id",))
+    before = named(world, name)
+    world.apply(Wanted(table))
+    after = named(world, name)
+    assert {c: after[c] for c in before} == before
+    assert not [n for n in after.values() if "__instar" in n]
+    assert after["e"].endswith("_not_null")
+    if name == "t":
+        assert after["e"] == "t_e_not_null"
+
+
+def test_a_name_that_is_taken_is_not_given_again(world: World) -> None:
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, e int NOT NULL, n int)")
+    world.sql("ALTER TABLE t RENAME e TO f; ALTER TABLE t ADD COLUMN e int")
+    columns = [Column(c, INT, nullable=False) for c in ("id", "f", "e")]
+    table = (columns[0], columns[1], Column("n", BIG), columns[2])
+    world.apply(world.want(*table, primary_key=("id",)))
+    found = named(world, "t")
+    assert (found["f"], found["e"]) == ("t_e_not_null", "t_e_not_null1")
+
+
+def named(world: World, table: str) -> dict[str, str]:
+    """The names of its NOT NULL constraints, by column."""
+    rows = world.sql(
+        "SELECT attname, conname FROM pg_constraint JOIN pg_attribute "
+        "ON attrelid = conrelid AND conkey = ARRAY[attnum] "
+        "WHERE conrelid = quote_ident(%s)::regclass AND contype = 'n'",
+        [table],
+    )
+    return {str(column): str(name) for column, name in rows}

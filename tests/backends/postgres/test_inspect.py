@@ -200,3 +200,19 @@ def test_a_server_that_crashes_loses_nothing() -> None:
         assert again.backend.outcome(plan.steps[0], plan.live, memo) is Outcome.DONE
         assert again.sql("SELECT count(*), sum(n) FROM t") == [(1001, 505500)]
         again.close()
+
+
+def test_rows_are_counted_where_nobody_has_looked_and_as_far_as_the_role_may(world: World) -> None:
+    world.sql(
+        "CREATE TABLE t (id int) WITH (autovacuum_enabled = false); INSERT INTO t VALUES (1), (2)"
+    )
+    assert world.backend.measure([world.t])[world.t].rows == 2
+    world.sql("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger")
+    session = world.backend.session
+    session.execute("SET ROLE stranger")
+    try:
+        assert world.backend.measure([world.t])[world.t].rows is None
+    finally:
+        session.execute("RESET ROLE")
+    world.sql("ANALYZE t; INSERT INTO t VALUES (3)")
+    assert world.backend.measure([world.t])[world.t].rows == 2, "what the engine believes"

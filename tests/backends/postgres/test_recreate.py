@@ -14,7 +14,7 @@ from instar.backends.base import RunContext
 from instar.core.plan import Rung, TablePlan
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Unique, Wanted
-from instar.core.types import Column, Timestamp, Type
+from instar.core.types import Column, Date, Timestamp, Type
 from instar.errors import EngineError, OutcomeUnknown, VerificationFailed
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -185,6 +185,7 @@ def test_a_row_that_breaks_the_new_key_after_the_check(world: World) -> None:
     with pytest.raises(VerificationFailed) as caught:
         world.run(plan, late)
     assert caught.value.code == "E227"
+    assert "Key (code)=(1)" in caught.value.message
     assert relations(world) == ["t"]
     assert world.sql("SELECT count(*) FROM t") == [(301,)]
 
@@ -238,6 +239,7 @@ def test_duplicates_that_arrive_after_the_check_stop_it_and_leave_nothing(world:
     with pytest.raises(VerificationFailed) as caught:
         world.run(plan, late)
     assert caught.value.code == "E227"
+    assert "Key (n)=(1)" in caught.value.message
     assert relations(world) == ["t"]
     assert world.sql("SELECT count(*) FROM t") == [(301,)]
     assert world.sql("SELECT 1 FROM pg_trigger WHERE tgrelid = 't'::regclass") == []
@@ -249,8 +251,25 @@ def test_a_value_that_no_longer_fits_stops_it(world: World) -> None:
     plan = world.plan(keyed(world, "n", INT))
     assert not any("CASE" in sql for sql in plan.steps[0].sql), "the cast itself refuses it"
     late = at("recreate cut-over", lambda: world.sql("INSERT INTO t VALUES (2, 'two')"))
-    with pytest.raises(VerificationFailed, match=r'does not fit .*: "two"'):
+    with pytest.raises(VerificationFailed, match=r'does not fit .*: "two"') as caught:
         world.run(plan, late)
+    assert "\n  row: (id)=(2)" in caught.value.message
+    assert relations(world) == ["t"]
+
+
+@pytest.mark.parametrize("point", ["recreate prepared", "recreate cut-over"])
+def test_the_row_that_does_not_fit_is_named_by_its_key(world: World, point: str) -> None:
+    """Among many, in a batch and among those that wait in the log; without the cast that makes it fail."""
+    world.sql("CREATE TABLE t (a int, b text, d text, PRIMARY KEY (a, b))")
+    world.sql("INSERT INTO t SELECT i, 'b' || i, '2024-01-01' FROM generate_series(1, 1000) AS i")
+    columns = (Column("a", INT, nullable=False), Column("b", TEXT, nullable=False))
+    plan = world.plan(world.want(*columns, Column("d", Date()), primary_key=("a", "b")))
+    change = "UPDATE t SET d = '2024-02-30' WHERE a = 777; UPDATE t SET d = '2024-02-03' WHERE a > 700 AND a <> 777"
+    with pytest.raises(VerificationFailed) as caught:
+        world.run(plan, at(point, lambda: world.sql(change)))
+    said, *_, row = caught.value.message.splitlines()
+    assert said == "a row does not fit (22P02): a value of STRING does not fit DATE: 2024-02-30"
+    assert row == "  row: (a, b)=(777, b777)"
     assert relations(world) == ["t"]
 
 
@@ -304,19 +323,40 @@ def test_a_failure_behind_the_copy_takes_everything_away(world: World) -> None:
     assert leftovers(world) == []
 
 
-def test_a_lock_that_nobody_grants_leaves_the_step_open(world: World, other: Connection) -> None:
-    """Neither the swap nor the way back gets the table: the step says so and is not closed."""
+def test_a_lock_that_nobody_grants_keeps_the_copy_for_the_next_try(
+    world: World, other: Connection
+) -> None:
+    """The step says so and stays open; what is written meanwhile is followed."""
     plan = widening(world, 1)
     hold = at("recreate entered swap", lambda: other.execute("BEGIN; SELECT * FROM t"))
     with pytest.raises(OutcomeUnknown) as caught:
         world.run(plan, hold)
     assert caught.value.code == "E253"
-    assert "could not be removed yet" in str(caught.value.hint)
+    assert "Its copy is ready and is kept" in str(caught.value.hint)
     assert world.backend.unfinished([world.t]) == {world.t}
     other.execute("ROLLBACK")
-    world.run(plan)
-    assert world.sql("SELECT pg_typeof(n)::text FROM t") == [("bigint",)]
+    world.sql("INSERT INTO t VALUES (2, 3)")
+    points: list[str] = []
+    world.run(plan, points.append)
+    assert "recreate batch" not in points
+    assert world.sql("SELECT pg_typeof(n)::text, n FROM t") == [("bigint", 1), ("bigint", 3)]
     assert leftovers(world) == ["t__instar_old_1"]
+
+
+def test_no_way_back_leaves_the_step_open(world: World, other: Connection) -> None:
+    """The copy does not fit, and the triggers cannot be taken away while somebody reads."""
+    plan = widening(world, 1)
+
+    def spoil() -> None:
+        world.sql("ALTER TABLE t__instar_new DROP COLUMN id")
+        other.execute("BEGIN; SELECT * FROM t")
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        world.run(plan, at("recreate entered build", spoil))
+    assert "could not be removed yet" in str(caught.value.hint)
+    other.execute("ROLLBACK")
+    world.backend.session.rollback()
+    assert world.backend.unfinished([world.t]) == {world.t}
 
 
 def test_a_copy_that_was_tampered_with_is_found_by_its_key(world: World) -> None:

@@ -47,7 +47,7 @@ class DsqlBackend(PostgresBackend):
         if not names:
             return {}
         rows = self.session.ask(catalog.SIZES, [[n.schema for n in names], [n.name for n in names]])
-        return {TableName(r[0], r[1]): Cost(r[2] if r[2] >= 0 else None) for r in rows}
+        return {n: Cost(self.rows_of(n, r[2])) for r in rows for n in [TableName(r[0], r[1])]}
 
     def denied(self, jobs: Sequence[Job]) -> Mapping[TableName, Sequence[Finding]]:
         """Nobody has recorded that the service can be asked who may do what."""

@@ -20,11 +20,12 @@ from instar.backends.postgres.rules import PostgresRules
 from instar.backends.postgres.scratch import Scratch
 from instar.backends.postgres.script import SCRIPT, Part, load, run_script
 from instar.backends.postgres.session import Session
+from instar.backends.sql import qualified
 from instar.core.checks import Proof, ProofResult
 from instar.core.findings import Finding
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
-from instar.errors import InstarError
+from instar.errors import EngineError, InstarError
 
 _ADVISORY = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
 _RELEASE = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
@@ -63,7 +64,15 @@ class PostgresBackend(Backend):
         if not names:
             return {}
         rows = self.session.ask(catalog.SIZES, [[n.schema for n in names], [n.name for n in names]])
-        return {TableName(r[0], r[1]): Cost(r[2] if r[2] >= 0 else None, r[3]) for r in rows}
+        return {n: Cost(self.rows_of(n, r[2]), r[3]) for r in rows for n in [TableName(r[0], r[1])]}
+
+    def rows_of(self, name: TableName, believed: int) -> int | None:
+        """What the engine believes; a count where it never looked: nobody is asked about a table of unknown size."""
+        if believed >= 0:
+            return believed
+        with contextlib.suppress(EngineError), self.session.patient_transaction():
+            return int(self.session.ask(f"SELECT count(*) FROM {qualified(name)}")[0][0])
+        return None
 
     def denied(self, jobs: Sequence[Job]) -> Mapping[TableName, Sequence[Finding]]:
         return denied(self.session.ask, jobs)

@@ -13,7 +13,7 @@ from instar.backends.postgres.catalog import READERS
 from instar.backends.postgres.names import TRIGGER, fitted
 from instar.backends.postgres.privileges import carried_grants
 from instar.backends.postgres.session import Session
-from instar.backends.postgres.settings import required_names
+from instar.backends.postgres.settings import required_names, required_sql
 from instar.backends.sql import block, literal, qualified, quote_double
 from instar.core.schema import TableName
 
@@ -74,6 +74,8 @@ class Carried:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     validate: list[str] = field(default_factory=list)
+    required: frozenset[str] = frozenset()
+    """Columns whose NOT NULL keeps its name."""
 
 
 def linked_tables(session: Session, table: TableName) -> list[str]:
@@ -108,7 +110,9 @@ def gather(
             found.after.append(f"COMMENT ON {on} IS {literal(comment)}")
     _statistics(session, name, found, going)
     found.after += _head(session, name)
-    found.after += required_names(session, name)
+    names = required_names(session, name)
+    found.after += required_sql(name, names)
+    found.required = frozenset(names)
     found.after += carried_grants(session, name, name, dropped)
     for constraint, comment in session.ask(_CHECK_COMMENTS, [name]):
         found.after.append(_said(constraint, name, comment))

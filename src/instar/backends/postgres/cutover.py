@@ -6,9 +6,11 @@ commit everybody sees the old table, afterwards the new one.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from instar.backends.postgres.carry import (
@@ -18,14 +20,16 @@ from instar.backends.postgres.carry import (
     linked_tables,
     names_aside,
 )
-from instar.backends.postgres.errors import LockNotGranted
-from instar.backends.postgres.names import OLD, TRIGGER, fitted
+from instar.backends.postgres.errors import LockNotGranted, TooBusy
+from instar.backends.postgres.names import OLD, fitted
 from instar.backends.postgres.privileges import carried_grants
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.renaming import ordered_renames
 from instar.backends.postgres.session import Session
+from instar.backends.postgres.settings import CLEANED, named_after
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
+from instar.errors import Interrupted
 
 if TYPE_CHECKING:
     from instar.backends.postgres.recreate import Recreation
@@ -35,25 +39,66 @@ WHERE n.nspname = %s"""
 _COLUMNS = """SELECT attname FROM pg_attribute
 WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
 _COMMENT = "SELECT obj_description(%s::regclass, 'pg_class')"
+_DEADLOCK = "SELECT setting::numeric / 1000 FROM pg_settings WHERE name = 'deadlock_timeout'"
+_QUIET = "It was tried again some times. Wait until fewer rows are written."
 _SEQUENCE = "SELECT pg_get_serial_sequence(%s, %s)"
 
 
-def swap(work: Recreation, done: str, *, patient: bool = False) -> float:
-    """Inside a transaction that the caller opened and will commit; when the lock was granted."""
+def swap(work: Recreation, done: str, *, patient: bool = False) -> tuple[float, int]:
+    """Inside a transaction that the caller opened and will commit.
+
+    When the lock was granted, and how many keys were taken over and compared under it.
+    """
     session, recipe = work.session, work.recipe
     others = linked_tables(session, recipe.table)
-    _lock(session, [qualified(recipe.table), *others], patient=patient)
+    _lock(work, others, patient=patient)
     held = time.monotonic()
     work.check()
-    if recipe.key:
-        work.drain()
+    if not recipe.key:
+        _exchange(work, done)
+        return held, 0
+    with _bounded(work):
+        taken = work.following.drain(compare=True)
+        _exchange(work, done)
+    return held, taken
+
+
+@contextlib.contextmanager
+def _bounded(work: Recreation) -> Iterator[None]:
+    """Writers wait from here on: no statement may be at it for longer than they should."""
+    session, since = work.session, time.monotonic()
+    seconds = session.patience.under_lock
+    session.execute(f"SET LOCAL statement_timeout = '{max(1, round(seconds * 1000))}ms'")
+    try:
+        yield
+    except Interrupted as error:
+        if time.monotonic() - since < seconds:
+            raise
+        raise _too_long(work.recipe) from error
+
+
+def _too_long(recipe: Recipe) -> TooBusy:
+    words = "the last changes could not be taken over in time: the cut-over has let go of its lock"
+    return TooBusy("E263", f"[{recipe.table}] {words}", hint=_QUIET)
+
+
+def _few(work: Recreation) -> None:
+    most = work.session.patience.most_under_lock
+    if work.recipe.key and work.following.more_than(most):
+        words = f"writers change more than is taken over: {most:,} changes and more wait, too many for a cut-over"
+        raise TooBusy("E263", f"[{work.recipe.table}] {words}", hint=_QUIET)
+
+
+def _exchange(work: Recreation, done: str) -> None:
+    """What hangs on the old table is moved, names change places."""
+    session, recipe = work.session, work.recipe
     old = _free_name(session, recipe.table)
     mark = "__instar_o" + old.rsplit("_", 1)[-1]
     carried = _carried(session, recipe)
     said = index_comments(session, recipe.table)
     for sql in (
         *carried.before,
-        *_uncapture(work),
+        *(work.following.remove() if recipe.key else ()),
         *names_aside(session, recipe.table, mark),
         *_serials(recipe),
     ):
@@ -62,32 +107,48 @@ def swap(work: Recreation, done: str, *, patient: bool = False) -> float:
     table, aside = qualified(recipe.table), quote_double(old)
     session.execute(f"ALTER TABLE {table} RENAME TO {aside}")
     session.execute(f"ALTER TABLE {recipe.new} RENAME TO {quote_double(recipe.name)}")
+    session.execute(f"ALTER TABLE {table} {CLEANED}")
     for sql in (*_lasting_names(recipe), *_unhidden(recipe), *carried.after, *said):
+        session.execute(sql)
+    for sql in named_after(session, recipe.table, carried.required):
         session.execute(sql)
     validate = literal(json.dumps(carried.validate))
     session.execute(
         f"UPDATE {work.pos} SET phase = {literal(done)}, kept = {literal(old)}, validate = {validate}"
     )
-    return held
 
 
-def _lock(session: Session, tables: list[str], *, patient: bool) -> None:
+def _lock(work: Recreation, others: list[str], *, patient: bool) -> None:
     """A long copy in the same transaction is not thrown away for a lock: it asks again."""
-    session.execute(session.patience.cut_over_sql)
-    lock = f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE"
+    session, table = work.session, qualified(work.recipe.table)
+    beside = [work.recipe.new, *([work.following.log] if work.recipe.key else [])]
+
+    def once() -> None:
+        _calm(session, [table, *others, *beside])
+        _few(work)
+        session.execute(session.patience.cut_over_sql)
+        session.execute(f"LOCK TABLE {', '.join([table, *others])} IN ACCESS EXCLUSIVE MODE")
+
     if not patient:
-        session.execute(lock)
+        once()
         return
     for left in range(session.patience.attempts - 1, -1, -1):
         session.execute("SAVEPOINT before_lock")
         try:
-            session.execute(lock)
+            once()
             return
         except LockNotGranted:
             if not left:
                 raise
             session.execute("ROLLBACK TO SAVEPOINT before_lock")
             time.sleep(0.2)
+
+
+def _calm(session: Session, tables: list[str]) -> None:
+    """An autovacuum goes when it has blocked somebody for so long, and none begins; writers go on meanwhile."""
+    patience = float(session.ask(_DEADLOCK)[0][0]) + 1
+    session.execute(session.patience.at_least_sql(patience))
+    session.execute(f"LOCK TABLE {', '.join(tables)} IN SHARE UPDATE EXCLUSIVE MODE")
 
 
 def _free_name(session: Session, table: TableName) -> str:
@@ -120,17 +181,6 @@ def _renamed(session: Session, recipe: Recipe, renames: dict[str, str], taken: s
         session.execute(
             f"ALTER TABLE {table} RENAME COLUMN {quote_double(old)} TO {quote_double(new)}"
         )
-
-
-def _uncapture(work: Recreation) -> list[str]:
-    if not work.recipe.key:
-        return []
-    return [
-        f'DROP TRIGGER "{TRIGGER}_r" ON {work.table}',
-        f'DROP TRIGGER "{TRIGGER}_t" ON {work.table}',
-        f"DROP FUNCTION {work.fn}()",
-        f"DROP TABLE {work.log}",
-    ]
 
 
 def _serials(recipe: Recipe) -> list[str]:

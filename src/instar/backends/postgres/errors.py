@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 
 from instar.errors import (
@@ -19,10 +21,15 @@ _DISK_FULL = "53100"
 _PASSWORD = ("28P01", "28000")
 _BROKEN_ROWS = ("22", "23")
 _SHOWN = 300
+_GUARDED = re.compile(r'"(a value of .+ does not fit .+)"', re.DOTALL)
 
 
 class LockNotGranted(EngineError):
     """Nobody let go of the table in time; the statement may be tried again."""
+
+
+class TooBusy(LockNotGranted):
+    """The lock could be had, but would be held too long."""
 
 
 class TooLarge(EngineError):
@@ -86,10 +93,18 @@ def translated(error: psycopg.Error, statement: str, engine: str) -> InstarError
     if state[:2] in _BROKEN_ROWS:
         return RowsInTheWay(
             "E227",
-            f"a row does not fit ({state}): {words}{where}",
+            f"a row does not fit ({state}): {_said(error, words)}{where}",
             hint="It came after the plan was made. Run `instar plan` again: it shows the rows.",
         )
     return EngineError("E254", f"{engine} refused a statement ({state}): {words}{where}")
+
+
+def _said(error: psycopg.Error, words: str) -> str:
+    """What a guarded cast says, without the cast to integer that only makes it fail; else the row or key, too."""
+    if guarded := _GUARDED.search(error.diag.message_primary or ""):
+        return _short(guarded[1])
+    detail = error.diag.message_detail
+    return f"{words}: {_short(detail)}" if detail else words
 
 
 def _short(statement: str) -> str:

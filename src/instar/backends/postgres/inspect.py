@@ -12,6 +12,7 @@ from typing import Any
 from instar.backends.base import NotATable
 from instar.backends.postgres import catalog
 from instar.backends.postgres.facts import EXTRA, Facts, ForeignKey, Index, Key, Sequence_, View
+from instar.backends.postgres.settled import settled
 from instar.backends.postgres.spelling import plain_default, spelled, unwrapped
 from instar.backends.postgres.types import parse_type, type_sql
 from instar.core.schema import Check, Constraint, Table, TableName, Unique
@@ -140,10 +141,11 @@ def _default(text: str | None, name: str, facts: Facts) -> str | None:
 
 
 def _expression(text: str | None, names: tuple[str, ...]) -> str:
+    found = settled(text or "NULL")
     try:
-        return spelled(text or "NULL", names).text
+        return spelled(found, names).text
     except BadExpression:
-        return unwrapped(text or "NULL")
+        return unwrapped(found)
 
 
 def _constraints(

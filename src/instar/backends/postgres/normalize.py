@@ -11,6 +11,7 @@ from instar.backends.postgres.facts import facts_of
 from instar.backends.postgres.indexes import index_body
 from instar.backends.postgres.names import LIMIT, too_long
 from instar.backends.postgres.scratch import NotTaken, Speller
+from instar.backends.postgres.settled import settled
 from instar.backends.postgres.spelling import (
     STABLE,
     VOLATILE,
@@ -23,7 +24,7 @@ from instar.backends.postgres.types import MAX_DIGITS, kept
 from instar.backends.relational.normalize import Normalizer
 from instar.core.findings import Finding, Severity
 from instar.core.schema import Hint, Table, Wanted
-from instar.core.types import Array, Column, Decimal, Path, Type, bare, children, path_text
+from instar.core.types import Array, Column, Decimal, Opaque, Path, Type, bare, children, path_text
 from instar.expressions import BadExpression
 
 
@@ -160,10 +161,10 @@ class PostgresNormalizer(Normalizer):
             return text
         if self.speller is None or self._has_check(text, columns, names):
             return text
-        as_named = tuple(replace(c, name=n) for c, n in zip(columns, names, strict=True))
+        as_named = tuple(self._as_stored(columns, names))
         found = text
         try:
-            found = spelled(self.speller.check(text, as_named), names).text
+            found = settled(spelled(self.speller.check(text, as_named), names).text)
         except NotTaken as error:
             self.bad(f"CHECK '{name}'", sql, str(error))
             return text
@@ -173,6 +174,18 @@ class PostgresNormalizer(Normalizer):
         if moving and not self.has_check(found):
             self.moving(f"CHECK '{name}'", moving)
         return found
+
+    def _as_stored(self, columns: tuple[Column, ...], names: tuple[str, ...]) -> Iterator[Column]:
+        """Columns that stay have the engine's own type: a text over varchar is cast, one over text is not."""
+        live = self.live.columns if self.live is not None else ()
+        types = facts_of(self.live).types if self.live is not None else {}
+        known = {c.name.casefold(): c for c in live}
+        for column, name in zip(columns, names, strict=True):
+            old = self.wanted.hint((column.name,)).renamed_from or column.name
+            origin = known.get(old.casefold()) or known.get(name.casefold())
+            stays = origin is not None and bare(origin.type) == bare(column.type)
+            stored = types.get(origin.name) if origin is not None and stays else None
+            yield replace(column, name=name, type=Opaque(stored) if stored else column.type)
 
     def _has_check(self, text: str, columns: tuple[Column, ...], names: tuple[str, ...]) -> bool:
         """The table has it in this spelling, and no type changes that would alter it."""

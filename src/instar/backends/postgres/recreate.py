@@ -1,8 +1,7 @@
 """Carries out a recreation; run again after a crash anywhere it goes on where the server says it is.
 
 The server keeps the state: a small table holds the phase and the position, written in the transaction that
-does the work. A trigger writes the keys of changed rows into a log; catching up deletes those rows from
-the copy and takes them over again, all of one snapshot, so that keys that moved between rows never clash.
+does the work.
 """
 
 from __future__ import annotations
@@ -10,28 +9,26 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from instar.backends.base import RunContext
+from instar.backends.postgres.culprit import Culprit
 from instar.backends.postgres.cutover import swap
 from instar.backends.postgres.definition import altered, refused
-from instar.backends.postgres.errors import LockNotGranted
+from instar.backends.postgres.errors import LockNotGranted, RowsInTheWay
+from instar.backends.postgres.following import Following
 from instar.backends.postgres.keyset import Keyset, Place
-from instar.backends.postgres.names import FN, LOG, POS, TRIGGER, beside
+from instar.backends.postgres.names import POS, beside
 from instar.backends.postgres.privileges import private
 from instar.backends.postgres.recipe import Recipe
 from instar.backends.postgres.session import Session
-from instar.backends.postgres.settings import column_settings, stored
+from instar.backends.postgres.settings import UNCLEANED, column_settings, stored
 from instar.backends.postgres.verify import BeginAnew, Ends, Verifier, at_least
 from instar.backends.sql import literal, qualified, quote_double
 from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
 
 COPY, BUILD, VERIFY, SWAP, DONE = "copy", "build", "verify", "swap", "swapped"
 _FEW, _ROUNDS, _LARGEST = 500, 20, 500_000
-_CAPTURED = """SELECT c.oid || '/' || c.relfilenode, (SELECT count(*) FROM pg_trigger g
-WHERE g.tgrelid = c.oid AND g.tgfoid = to_regproc(%s) AND g.tgenabled = 'A') = 2
-FROM pg_class c WHERE c.oid = %s::regclass"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +49,8 @@ class Recreation:
         self.recipe = recipe
         self.context = context
         self.table = qualified(recipe.table)
-        self.log = qualified(beside(recipe.table, LOG))
         self.pos = qualified(beside(recipe.table, POS))
-        self.fn = qualified(beside(recipe.table, FN))
+        self.following = Following(session, recipe)
         self._ends = Ends()
 
     def run(self) -> None:
@@ -94,13 +90,22 @@ class Recreation:
             self._go_on(state)
         except (OutcomeUnknown, Interrupted):
             raise
-        except InstarError:
+        except InstarError as error:
             self.session.rollback()
             now = self.state()
             if now is not None and now.phase != DONE:
                 with contextlib.suppress(LockNotGranted):
                     self._looked()
+                if isinstance(error, RowsInTheWay):
+                    raise self._named(error, now) from error
             raise
+
+    def _named(self, error: RowsInTheWay, state: State) -> RowsInTheWay:
+        """With the key of the row, where it is a value that cannot be converted."""
+        with contextlib.suppress(EngineError):
+            if key := Culprit(self.session, self.recipe).named(state.place):
+                return RowsInTheWay(error.code, f"{error.message}\n  row: {key}", hint=error.hint)
+        return error
 
     def _looked(self) -> None:
         with self.session.patient_transaction():
@@ -111,16 +116,17 @@ class Recreation:
         if words := altered(self.session.ask, self.recipe.table, self.recipe.source):
             raise refused(self.recipe.table, words)
         state = self.state()
-        if self.recipe.key and state is not None and (state.file, True) != self._captured():
+        if (
+            self.recipe.key
+            and state is not None
+            and (state.file, True) != self.following.captured()
+        ):
             raise BeginAnew
-
-    def _captured(self) -> tuple[str, bool]:
-        """The table's file, and whether both triggers tell what happens to it."""
-        (file, followed) = self.session.ask(_CAPTURED, [self.fn, self.table])[0]
-        return str(file), bool(followed)
 
     def _give_up(self, error: InstarError) -> None:
         """What cannot be taken away now is not forgotten: the step stays open and is asked for again."""
+        if isinstance(error, LockNotGranted) and self._ready():
+            raise _kept(self.recipe, error) from error
         try:
             self.abandon()
             state = self.state()
@@ -128,6 +134,13 @@ class Recreation:
             raise _left(self.recipe, error, failed) from error
         if state is not None:
             raise _not_ended(self.recipe, error) from error
+
+    def _ready(self) -> bool:
+        """The copy is compared and followed: all that it waits for is the lock of the cut-over."""
+        with contextlib.suppress(InstarError):
+            state = self.state()
+            return state is not None and state.phase == SWAP
+        return False
 
     def _go_on(self, state: State) -> None:
         phase = state.phase
@@ -140,6 +153,8 @@ class Recreation:
             phase = self._enter(VERIFY)
         if phase == VERIFY:
             self._point("verify")
+            # What waits in the log is left out of the comparison: it is as little as can be.
+            self._catch_up()
             self._verify()
             phase = self._enter(SWAP)
         if phase == SWAP:
@@ -152,7 +167,7 @@ class Recreation:
         rows = Verifier(self.session, self.recipe, ends=self._ends.places).by_chunks(
             self.context, total
         )
-        self.context.memo["verified"] = str(rows)
+        self.context.memo.update({"verified": str(rows), "followed": "0"})
 
     def _point(self, name: str) -> None:
         self.context.failpoint(f"recreate {name}")
@@ -199,7 +214,7 @@ class Recreation:
         owner = quote_double(self.recipe.owner)
         method, space = stored(self.session, self.table)
         return [
-            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body}) {method} {space}",
+            f"CREATE {unlogged}TABLE {self.recipe.new} ({self.recipe.body}) {method} {UNCLEANED} {space}",
             *self.recipe.comments,
             f"ALTER TABLE {self.recipe.new} OWNER TO {owner}",
             private(self.recipe.new),
@@ -208,7 +223,6 @@ class Recreation:
     def _prepare(self) -> None:
         """All helpers in one transaction; creating the trigger waits for writers that are at it."""
         self._point("prepare")
-        keys = ", ".join(f"k{n} {t}" for n, (_, t) in enumerate(self.recipe.key, start=1))
         with self.session.transaction():
             self.session.execute(self.session.patience.lock_sql)
             self.check()
@@ -216,14 +230,10 @@ class Recreation:
             for sql in (
                 *self._position_sql(COPY),
                 *self._tried(),
-                f"CREATE TABLE {self.log} (seq bigint GENERATED ALWAYS AS IDENTITY, "
-                f"truncated boolean NOT NULL DEFAULT FALSE, {keys})",
-                private(self.log),
-                self._function(),
-                *self._triggers(),
+                *self.following.create(),
             ):
                 self.session.execute(sql)
-            file, _ = self._captured()
+            file, _ = self.following.captured()
             self.session.execute(f"UPDATE {self.pos} SET file = {literal(file)}")
             self.check()
             self._point("prepare, not committed")
@@ -233,35 +243,6 @@ class Recreation:
         """Keys and indexes that do not fit the new types fail here, on no rows, and not behind the copy."""
         tries = [sql for _, _, sql in self.recipe.builds]
         return ["SAVEPOINT tried", *tries, "ROLLBACK TO SAVEPOINT tried"] if tries else []
-
-    def _function(self) -> str:
-        marks = ", ".join(f"k{n}" for n in range(1, len(self.recipe.key) + 1))
-        columns = [quote_double(c) for c, _ in self.recipe.key]
-        old, new = (", ".join(f"{side}.{c}" for c in columns) for side in ("OLD", "NEW"))
-        body = (
-            f"BEGIN IF TG_OP = 'TRUNCATE' THEN INSERT INTO {self.log} (truncated) VALUES (TRUE); RETURN NULL; "
-            "END IF; "
-            f"IF TG_OP <> 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({old}); END IF; "
-            f"IF TG_OP = 'INSERT' THEN INSERT INTO {self.log} ({marks}) VALUES ({new}); "
-            f"ELSIF TG_OP = 'UPDATE' AND ROW({new}) IS DISTINCT FROM ROW({old}) THEN "
-            f"INSERT INTO {self.log} ({marks}) VALUES ({new}); END IF; "
-            "RETURN NULL; END"
-        )
-        return (
-            f"CREATE FUNCTION {self.fn}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
-            f"SET search_path = pg_catalog AS {literal(body)}"
-        )
-
-    def _triggers(self) -> list[str]:
-        rows, emptied = quote_double(f"{TRIGGER}_r"), quote_double(f"{TRIGGER}_t")
-        return [
-            f"CREATE TRIGGER {rows} AFTER INSERT OR UPDATE OR DELETE ON {self.table} "
-            f"FOR EACH ROW EXECUTE FUNCTION {self.fn}()",
-            f"CREATE TRIGGER {emptied} AFTER TRUNCATE ON {self.table} "
-            f"FOR EACH STATEMENT EXECUTE FUNCTION {self.fn}()",
-            f"ALTER TABLE {self.table} ENABLE ALWAYS TRIGGER {rows}, "
-            f"ENABLE ALWAYS TRIGGER {emptied}",
-        ]
 
     def _copy(self) -> None:
         total = self._estimate()
@@ -309,45 +290,24 @@ class Recreation:
             self._point("batch, not committed")
             return int(done) + copied
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, *, compare: bool = False) -> None:
         """Until few changes wait: what is left is done under the lock."""
         for _ in range(_ROUNDS):
             self._point("catch up")
             with self.session.transaction(snapshot=True):
                 self.session.ask(f"SELECT 1 FROM {self.pos} FOR UPDATE")
-                taken = self.drain()
+                taken = self.following.drain(compare=compare)
             self._point("caught up")
+            if compare:
+                self._compared(taken)
             if taken <= _FEW:
                 return
 
-    def drain(self) -> int:
-        """Take over every change that the log shows; inside a transaction of one snapshot."""
-        session, key = self.session, self.recipe.key
-        if session.ask(f"SELECT 1 FROM {self.log} WHERE truncated LIMIT 1"):
-            raise BeginAnew
-        marks = [f"k{n}" for n in range(1, len(key) + 1)]
-        columns = ", ".join(marks)
-        count = session.execute(
-            f"CREATE TEMP TABLE instar_keys ON COMMIT DROP AS SELECT DISTINCT {columns} FROM {self.log}"
-        )
-        if count:
-            session.execute("ANALYZE pg_temp.instar_keys")
-            session.execute(f"DELETE FROM {self.log}")
-            session.execute(
-                f"DELETE FROM {self.recipe.new} AS copied USING pg_temp.instar_keys AS keys "
-                f"WHERE {self._same('copied', self.recipe.found_by)}"
-            )
-            same = self._same("live", [c for c, _ in key])
-            rows = self.recipe.projected(
-                f"EXISTS (SELECT 1 FROM pg_temp.instar_keys AS keys WHERE {same})"
-            )
-            session.execute(self.recipe.insert(rows))
-        session.execute("DROP TABLE pg_temp.instar_keys")
-        return count
-
-    def _same(self, alias: str, columns: Sequence[str]) -> str:
-        pairs = enumerate(columns, start=1)
-        return " AND ".join(f"keys.k{n} = {alias}.{quote_double(c)}" for n, c in pairs)
+    def _compared(self, keys: int) -> None:
+        """Those that were left out of the comparison, or have changed behind it."""
+        if keys:
+            memo = self.context.memo
+            memo["followed"] = str(int(memo.get("followed", "0")) + keys)
 
     def _build(self) -> None:
         """Keys and indexes of the copy, under names of their own until the swap."""
@@ -371,11 +331,12 @@ class Recreation:
         """Each try catches up first; the lock is waited for only so long, so that nobody queues for long."""
 
         def once() -> None:
-            self._catch_up()
+            self._catch_up(compare=True)
             self._point("cut-over")
             with self.session.transaction():
-                held = swap(self, DONE)
+                held, taken = swap(self, DONE)
                 self._point("cut-over, not committed")
+            self._compared(taken)
             self.context.memo["lock_ms"] = f"{(time.monotonic() - held) * 1000:.0f}"
 
         self.session.patiently(once)
@@ -403,8 +364,8 @@ class Recreation:
         self.session.locked_transaction(
             [
                 # Its triggers go along, also from a table that has another name by now.
-                f"DROP FUNCTION IF EXISTS {self.fn}() CASCADE",
-                f"DROP TABLE IF EXISTS {self.recipe.new}, {self.log}, {self.pos}",
+                f"DROP FUNCTION IF EXISTS {self.following.fn}() CASCADE",
+                f"DROP TABLE IF EXISTS {self.recipe.new}, {self.following.log}, {self.pos}",
             ]
         )
 
@@ -448,6 +409,15 @@ def _unfinished(recipe: Recipe) -> EngineError:
         f"an earlier recreation of {recipe.table} has swapped but not ended: {pos} is still there",
         hint="Run `instar recover`: it validates the foreign keys that it names, and drops it.",
     )
+
+
+def _kept(recipe: Recipe, error: InstarError) -> OutcomeUnknown:
+    """A copy of hours is not thrown away for a lock of a moment."""
+    hint = (
+        f"{error.hint or ''} The table is as it was. Its copy is ready and is kept, and a trigger goes on following"
+        " the writers: `instar apply` goes on with the cut-over."
+    )
+    return OutcomeUnknown(error.code, error.message, hint=hint.strip())
 
 
 def _left(recipe: Recipe, error: InstarError, failed: InstarError) -> OutcomeUnknown:

@@ -59,6 +59,10 @@ class Patience:
     """Of work whose rows a writer would wait for."""
     reading_seconds: float = 2.0
     """Of work that nobody waits for: each batch has its price."""
+    most_under_lock: int = 5000
+    """Changes that a cut-over takes over while writers wait; more of them are taken over beside the writers."""
+    under_lock: float = 1.0
+    """Seconds that a statement of a cut-over may take; then it lets go of its lock, and nothing is done."""
 
     @property
     def lock_sql(self) -> str:
@@ -68,6 +72,10 @@ class Patience:
     def cut_over_sql(self) -> str:
         """Whoever comes meanwhile queues behind the request: it is a short one."""
         return _lock_sql(min(self.lock_timeout, _CUT_OVER))
+
+    def at_least_sql(self, seconds: float) -> str:
+        """For a lock that no reader and no writer waits for."""
+        return _lock_sql(max(self.lock_timeout, seconds))
 
 
 def _lock_sql(seconds: float) -> str:

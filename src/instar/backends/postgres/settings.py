@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from instar.backends.postgres.names import fitted
 from instar.backends.postgres.session import Session
-from instar.backends.sql import block, literal, quote_double
+from instar.backends.sql import block, literal, qualified, quote_double
+from instar.core.schema import TableName
 
 _COLUMNS = """SELECT a.attname, a.atttypid, to_jsonb(a) ->> 'attstattarget', a.attstorage, t.typstorage,
 a.attcompression, array_to_string(a.attoptions, ', ')
@@ -15,11 +17,16 @@ _PLACE = """SELECT quote_ident(a.amname), quote_ident(s.spcname) FROM pg_class c
 JOIN pg_am a ON a.oid = c.relam JOIN pg_database b ON b.datname = current_database()
 JOIN pg_tablespace s ON s.oid = CASE c.reltablespace WHEN 0 THEN b.dattablespace ELSE c.reltablespace END
 WHERE c.oid = %s::regclass"""
+_TAKEN = "SELECT conname FROM pg_constraint WHERE conrelid = %s::regclass"
 _STORAGE = {"p": "PLAIN", "e": "EXTERNAL", "m": "MAIN", "x": "EXTENDED"}
 _COMPRESSION = {"p": "pglz", "l": "lz4"}
 _REQUIRED = """SELECT a.attname, k.conname FROM pg_constraint k
 JOIN pg_attribute a ON a.attrelid = k.conrelid AND k.conkey = ARRAY[a.attnum]
 WHERE k.conrelid = %s::regclass AND k.contype = 'n'"""
+
+UNCLEANED = "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
+"""An autovacuum holds a lock that the swap needs, and lets go of it only after deadlock_timeout."""
+CLEANED = "RESET (autovacuum_enabled, toast.autovacuum_enabled)"
 
 
 def stored(session: Session, table: str) -> tuple[str, str]:
@@ -48,13 +55,17 @@ def column_settings(
             yield f"{alter} COMPRESSION {_COMPRESSION[compression]}"
 
 
-def required_names(session: Session, table: str) -> Iterator[str]:
-    """One statement that gives NOT NULL constraints the names that they have now (PostgreSQL 18 has some)."""
-    rows = session.ask(_REQUIRED, [table])
-    if not rows:
+def required_names(session: Session, table: str) -> Mapping[str, str]:
+    """The names that NOT NULL constraints have, by column: PostgreSQL 18 has some."""
+    return dict(session.ask(_REQUIRED, [table]))
+
+
+def required_sql(table: str, names: Mapping[str, str]) -> Iterator[str]:
+    """One statement that gives the NOT NULL constraints of a table these names."""
+    if not names:
         return
     rename = f"ALTER TABLE {table.replace('%', '%%')} RENAME CONSTRAINT %I TO %I"
-    wishes = ", ".join(f"({literal(column)}, {literal(name)})" for column, name in rows)
+    wishes = ", ".join(f"({literal(column)}, {literal(name)})" for column, name in names.items())
     yield block(
         "DECLARE r record; BEGIN FOR r IN SELECT k.conname AS now, w.name AS wish "
         f"FROM (VALUES {wishes}) AS w(col, name) "
@@ -63,3 +74,17 @@ def required_names(session: Session, table: str) -> Iterator[str]:
         "AND k.conkey = ARRAY[a.attnum] WHERE k.conname <> w.name LOOP "
         f"EXECUTE format({literal(rename)}, r.now, r.wish); END LOOP; END"
     )
+
+
+def named_after(session: Session, table: TableName, carried: frozenset[str]) -> Iterator[str]:
+    """Columns that became required on the copy: their constraints have its name, and take the table's."""
+    name = qualified(table)
+    taken = {str(row[0]) for row in session.ask(_TAKEN, [name])}
+    for column, now in required_names(session, name).items():
+        if column in carried:
+            continue
+        stem = f"{table.name}_{column}"
+        numbers = ("", *map(str, range(1, len(taken) + 1)))
+        wish = next(w for n in numbers if (w := fitted(stem, f"_not_null{n}")) not in taken)
+        taken.add(wish)
+        yield f"ALTER TABLE {name} RENAME CONSTRAINT {quote_double(now)} TO {quote_double(wish)}"

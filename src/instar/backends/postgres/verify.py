@@ -69,6 +69,11 @@ class Verifier:
             raise _differs(self.recipe, f"{new[0]:,} of {old[0]:,} rows, compared by content")
         return int(new[0])
 
+    def some(self, old: str, new: str) -> None:
+        """Rows that were taken over a moment ago, inside the same snapshot, by a condition for each side."""
+        if self.session.ask(self._old(old, "TRUE")) != self.session.ask(self._new(new, "TRUE")):
+            raise _differs(self.recipe, ", ".join(self._unlike(old, new)))
+
     def by_chunks(self, context: RunContext, total: int | None = None) -> int:
         """How many rows were compared; of `total`, as far as is known."""
         keyset = Keyset(qualified(self.recipe.table), self.recipe.key)
@@ -145,16 +150,18 @@ class Verifier:
         return found[:_SHOWN]
 
     def _keys(self, low: Place | None, high: Place | None) -> list[str]:
+        old, new = self._range(low, high, old=True), self._range(low, high, old=False)
+        return self._unlike(" AND ".join(old), " AND ".join(new))
+
+    def _unlike(self, old_where: str, new_where: str) -> list[str]:
         recipe = self.recipe
-        old_in, old_settled = self._range(low, high, old=True)
-        new_in, new_settled = self._range(low, high, old=False)
         names = recipe.found_by
         key = ", ".join(f"CAST({quote_double(c)} AS text)" for c in names)
-        rows = recipe.projected(f"{old_in} AND {old_settled}")
+        rows = recipe.projected(old_where)
         old = f"SELECT {key}, {row_hash(recipe.compared)} FROM ({rows}) AS projected"
         new = (
             f"SELECT {key}, {row_hash(recipe.compared)} FROM {recipe.new} AS copied "
-            f"WHERE {new_in} AND {new_settled}"
+            f"WHERE {new_where}"
         )
         sides = f"({old} EXCEPT ALL {new}) UNION ({new} EXCEPT ALL {old})"
         found = self.session.ask(f"SELECT * FROM ({sides}) AS d ORDER BY 1 LIMIT {_SHOWN}")
