@@ -1,7 +1,7 @@
-"""Runs the whole suite as `make test` does: tests that need Spark beside all the others, on two cores.
+"""Runs the whole suite as `make test` does: in parts side by side, each on Spark with a server of its own.
 
-The Spark half writes to a file that is shown when the other half is done; either may fail the run. In the end
-stands how long each half took.
+The first part is shown as it goes; the others write to files that are shown when all are done. Any part may fail the
+run. In the end stands how long each took.
 """
 
 from __future__ import annotations
@@ -11,16 +11,28 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 ROOT = Path(__file__).parents[1]
-# Unbuffered: what a half has said is not lost with it.
+# Unbuffered: what a part has said is not lost with it.
 PYTEST = [sys.executable, "-u", "-m", "pytest", "--durations=10"]
 
+_APART = ("tests/models", "tests/spark")
+"""About half of the time on Spark."""
+PARTS: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "without Spark": ("-m", "not spark"),
+        "on Spark": ("-m", "spark", *(f"--ignore={folder}" for folder in _APART)),
+        "models and sessions on Spark": ("-m", "spark", *_APART),
+    }
+)
 
-class Half:
+
+class Part:
     """One part of the suite in a process of its own; its clock stops when it ends, whoever waits for it."""
 
     def __init__(self, command: Sequence[str], out: IO[bytes] | None = None) -> None:
@@ -45,20 +57,30 @@ class Half:
 
 
 def main(pytest: Sequence[str] = PYTEST) -> int:
-    with tempfile.TemporaryFile() as log:
-        spark = Half([*pytest, "-m", "spark"], log)
-        others = Half([*pytest, "-m", "not spark"])
+    with ExitStack() as files:
+        logs = [None, *(files.enter_context(tempfile.TemporaryFile()) for _ in list(PARTS)[1:])]
+        parts = [
+            Part([*pytest, *words], log) for words, log in zip(PARTS.values(), logs, strict=True)
+        ]
         try:
-            first, second = others.wait(), spark.wait()
+            codes = [part.wait() for part in parts]
         finally:
-            others.stop()
-            spark.stop()
-            log.seek(0)
-            print("# the tests on Spark", flush=True)
-            sys.stdout.buffer.write(log.read())
-            sys.stdout.flush()
-    print(f"# {spark.seconds:.0f} s with Spark, {others.seconds:.0f} s without, side by side")
-    return first or second
+            for part in parts:
+                part.stop()
+            for name, log in zip(PARTS, logs, strict=True):
+                _show(name, log)
+    took = ", ".join(f"{p.seconds:.0f} s {name}" for name, p in zip(PARTS, parts, strict=True))
+    print(f"# {took}, side by side")
+    return next((code for code in codes if code), 0)
+
+
+def _show(name: str, log: IO[bytes] | None) -> None:
+    if log is None:
+        return
+    print(f"# {name}", flush=True)
+    log.seek(0)
+    sys.stdout.buffer.write(log.read())
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ def test_start_abandoned_by_its_command_is_taken_over(stand_in: StandIn, note: N
     thread = threading.Thread(target=first_command)
     thread.start()
     files = ServerFiles(stand_in.root)
-    assert eventually(lambda: read_ready(files) is not None)
+    assert eventually(lambda: stand_in.starts == 1 and read_ready(files) is not None)
     assert server_status(stand_in.root) is None
     ready = read_ready(files)
     assert ready is not None

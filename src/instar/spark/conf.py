@@ -34,8 +34,8 @@ _SMALL_DATA = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
 
-# Halves the start; the compiler of last resort pays off only in hours of work.
-_QUICK_JVM = ("-XX:+UseSerialGC",)
+# Starts sooner than the collector with threads of its own, which a small heap does not need.
+_SMALL_JVM = ("-XX:+UseSerialGC",)
 
 # A person may sleep over a question that a command asks; its session must still be there.
 _SESSION_TIMEOUT = "12h"
@@ -72,7 +72,7 @@ def server_conf(
 ) -> dict[str, str]:
     """Everything the local server starts with; it listens on the loopback only, on a free port."""
     derby = (f"-Dderby.system.home={data}", f"-Dderby.stream.error.file={tmp / 'derby.log'}")
-    options = (*_QUICK_JVM, *derby, f"-Djava.io.tmpdir={tmp}")
+    options = (*_SMALL_JVM, *derby, f"-Djava.io.tmpdir={tmp}")
     own = _SMALL_DATA | PINNED | table_conf(data, given) | metastore_conf(data)
     own |= {
         "spark.app.name": "instar",
