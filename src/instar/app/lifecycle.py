@@ -225,7 +225,7 @@ def _chosen(world: World, table: str, to: str | None) -> OldCopy:
     found = copies(world, [table])
     if to is not None:
         found = tuple(c for c in found if to in (c.name.name, str(c.name)))
-    meant = {_folded(n): n for n in (*world.declared, *(c.table for c in found))}
+    meant = {n.folded: n for n in (*world.declared, *(c.table for c in found))}
     meant = {k: n for k, n in meant.items() if named(n, [table])}
     if len(meant) > 1 and (to is None or len(found) > 1):
         names = ", ".join(str(n) for n in sorted(meant.values()))
@@ -294,7 +294,7 @@ def mend(world: World) -> tuple[TableReport, ...]:
 def _mended(
     world: World, backend: Backend, keeper: Keeper, left: Leftover
 ) -> Iterator[TableReport]:
-    spelled = next((t for t in world.declared if _folded(t) == _folded(left.table)), left.table)
+    spelled = next((t for t in world.declared if t.folded == left.table.folded), left.table)
     now: Leftover | None = replace(left, table=spelled)
     while now is not None:
         if world.store.unfinished(world.env.name, spelled):
@@ -305,7 +305,7 @@ def _mended(
             return
         again = keeper.leftovers(spelled.schema)
         now = next(
-            (replace(a, table=spelled) for a in again if _folded(a.table) == _folded(spelled)), None
+            (replace(a, table=spelled) for a in again if a.table.folded == spelled.folded), None
         )
 
 
@@ -317,10 +317,6 @@ def _mend_once(world: World, backend: Backend, keeper: Keeper, left: Leftover) -
     except InstarError as error:
         return TableReport(left.table, Result.FAILED, error=error)
     return replace(report, notes=(*report.notes, step.title))
-
-
-def _folded(name: TableName) -> tuple[str, str]:
-    return name.schema.casefold(), name.name.casefold()
 
 
 # --- after an apply ---
