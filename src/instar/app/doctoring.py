@@ -13,6 +13,7 @@ from instar.app.opening import open_state, open_world
 from instar.app.placing import located
 from instar.backends.registry import rules_for
 from instar.core.findings import Finding, Severity
+from instar.core.numbers import plural
 from instar.core.schema import TableName
 from instar.errors import InstarError, ProjectError
 from instar.run.builders import runs_models
@@ -67,7 +68,7 @@ def examined(project: Project, env: str | None) -> tuple[Diagnosis, ...]:
     chosen = project.environment(env)
     checks: list[tuple[str, Callable[[], str | Diagnosis]]] = [
         ("python", lambda: ".".join(map(str, sys.version_info[:3]))),
-        ("manifests", lambda: _tables(len(project.wanted(chosen.name)))),
+        ("manifests", lambda: plural(len(project.wanted(chosen.name)), "table")),
         ("state", lambda: _state(project, chosen.name)),
     ]
     if chosen.type == "spark" and chosen.connect_url is None:
@@ -94,7 +95,7 @@ def _state(project: Project, env: str) -> str | Diagnosis:
         open_runs = store.unfinished(env)
     if not open_runs:
         return "ready"
-    count = f"{len(open_runs)} unfinished run{'s' if len(open_runs) != 1 else ''}"
+    count = plural(len(open_runs), "unfinished run")
     names = ", ".join(dict.fromkeys(str(run.table) for run in open_runs))
     hint = f"`instar recover --env {env}` finishes what an earlier apply began."
     return Diagnosis("state", True, f"{count}: {names}", hint, warns=True)
@@ -103,8 +104,4 @@ def _state(project: Project, env: str) -> str | Diagnosis:
 def _engine(project: Project, env: Environment) -> str:
     with open_world(project.config, env, project.listener, reading=True) as world:
         names = [name for b in world.engine.backends.values() for name in b.list_tables(env.schema)]
-    return f"answers; {_tables(len(set(names)))} in schema '{env.schema}'"
-
-
-def _tables(count: int) -> str:
-    return "1 table" if count == 1 else f"{count:,} tables"
+    return f"answers; {plural(len(set(names)), 'table')} in schema '{env.schema}'"
