@@ -68,7 +68,7 @@ def examined(project: Project, env: str | None) -> tuple[Diagnosis, ...]:
     chosen = project.environment(env)
     checks: list[tuple[str, Callable[[], str | Diagnosis]]] = [
         ("python", lambda: ".".join(map(str, sys.version_info[:3]))),
-        ("manifests", lambda: plural(len(project.wanted(chosen.name)), "table")),
+        ("manifests", lambda: _tables(len(project.wanted(chosen.name)))),
         ("state", lambda: _state(project, chosen.name)),
     ]
     if chosen.type == "spark" and chosen.connect_url is None:
@@ -104,4 +104,8 @@ def _state(project: Project, env: str) -> str | Diagnosis:
 def _engine(project: Project, env: Environment) -> str:
     with open_world(project.config, env, project.listener, reading=True) as world:
         names = [name for b in world.engine.backends.values() for name in b.list_tables(env.schema)]
-    return f"answers; {plural(len(set(names)), 'table')} in schema '{env.schema}'"
+    return f"answers; {_tables(len(set(names)))} in schema '{env.schema}'"
+
+
+def _tables(count: int) -> str:
+    return plural(count, "table")
