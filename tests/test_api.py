@@ -40,8 +40,10 @@ def test_the_surface_is_what_the_docs_promise() -> None:
 
 
 def test_everything_public_is_documented() -> None:
+    """A dataclass without words of its own has its signature for a docstring."""
     for name in SURFACE - {"__version__"}:
-        assert getattr(instar, name).__doc__, name
+        words = getattr(instar, name).__doc__ or ""
+        assert words.partition("(")[0] not in ("", name), name
 
 
 ENV = "env: str | None = None"

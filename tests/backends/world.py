@@ -75,6 +75,17 @@ class TableWorld(ABC):
         return memo
 
 
+def at(wanted: str, act: Callable[[], object]) -> Callable[[str], None]:
+    """A failpoint at which somebody else acts, once."""
+    waiting = [act]
+
+    def reached(point: str) -> None:
+        if point == wanted and waiting:
+            waiting.pop()()
+
+    return reached
+
+
 def rung(plan: TablePlan) -> Rung:
     """The rung that the plan takes."""
     return max((step.rung for step in plan.steps), key=lambda r: r.height)

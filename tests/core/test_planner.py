@@ -14,6 +14,7 @@ from instar.backends.base import RunContext
 from instar.backends.memory import MemoryBackend
 from instar.backends.spark.parquet_capability import WRITERS
 from instar.backends.spark.parquet_rules import ParquetRules
+from instar.core.classify import Safety
 from instar.core.findings import Severity
 from instar.core.matching import DoneRenames
 from instar.core.plan import Cost, Rung, Status, TablePlan
@@ -100,6 +101,28 @@ def test_policy_table(policy: Policy, order: list[str], warnings: list[str]) -> 
     assert world.order() == order
     again = world.plan(WISH, policy)
     assert (again.steps, again.status) == ((), Status.NO_CHANGE)
+
+
+@pytest.mark.parametrize(
+    ("column", "hint", "safety", "reason"),
+    [
+        ("n INT", Hint(), Safety.SAFE, "old rows read NULL"),
+        ("n INT NOT NULL", Hint(default="1"), Safety.GUARDED, "old rows take the default"),
+        ("n INT DEFAULT 1", Hint(), Safety.GUARDED, "old rows take the default"),
+        ("n INT", Hint(using="a"), Safety.GUARDED, "values are computed from the old row"),
+        (
+            "n INT NOT NULL",
+            Hint(),
+            Safety.GUARDED,
+            "a NOT NULL column without a default needs an empty table",
+        ),
+    ],
+)
+def test_what_a_new_column_means_for_old_rows(
+    column: str, hint: Hint, safety: Safety, reason: str
+) -> None:
+    (change,) = World("a INT").plan(f"a INT\n{column}", hints={("n",): hint}).changes
+    assert (change.safety, change.reason) == (safety, reason)
 
 
 def test_preserve_only_warns_of_a_removed_column() -> None:

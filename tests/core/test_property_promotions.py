@@ -14,6 +14,7 @@ from core.strategies import examples
 from instar.core.promotions import Verdict, promotion
 from instar.core.types import Boolean, Decimal, Float, Integer, String, Type, type_text
 from instar.sources.typetext import parse_type
+from properties.conversions import bounds
 
 INTEGERS: list[Type] = [Integer(b, s) for b in (8, 16, 32, 64, 128) for s in (True, False)]
 FLOATS: list[Type] = [Float(32), Float(64)]
@@ -25,11 +26,6 @@ def decimals() -> st.SearchStrategy[Type]:
 
 def numbers() -> st.SearchStrategy[Type]:
     return st.one_of(st.sampled_from(INTEGERS), st.sampled_from(FLOATS), decimals())
-
-
-def bounds(type_: Integer) -> tuple[int, int]:
-    half = 1 << (type_.bits - 1)
-    return (-half, half - 1) if type_.signed else (0, 2 * half - 1)
 
 
 def values(type_: Type) -> st.SearchStrategy[Fraction]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from instar import Project
 from instar.cli.index import COMMANDS
 from instar.sources.project import load_project
 
@@ -48,3 +49,21 @@ def test_environments_can_be_read(
 
 def test_every_engine_has_an_example() -> None:
     assert {"spark", "postgres", "dsql", "snowflake"} <= set(EXAMPLES)
+
+
+def test_the_table_and_the_model_of_the_readme_can_be_planned(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL)
+    (query,) = re.findall(r"```sql\n(.*?)```", readme, re.DOTALL)
+    for file, text in {
+        "instar.yml": "name: shop\nenvironments:\n  dev: {type: duckdb}\n",
+        "tables/orders.yml": table,
+        "models/by_status.sql": query,
+    }.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    plan = Project.load(tmp_path).plan()
+    assert [(str(t.table), t.status.value) for t in plan.tables] == [
+        ("main.orders", "create"),
+        ("main.by_status", "create"),
+    ]

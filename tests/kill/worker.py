@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Protocol
 
 from apply.worlds import CASES, ENV, Case, Row, plan
 from instar.app.events import Silent
-from instar.app.lifecycle import World as LifecycleWorld
-from instar.app.lifecycle import mend
+from instar.app.lifecycle import LifecycleWorld
+from instar.app.mending import mend
 from instar.apply import apply_table, resume
 from instar.backends.base import Backend
 from instar.backends.keeping import Copy

@@ -5,8 +5,9 @@ from __future__ import annotations
 from instar.app.answers import ApplyReport, Drift
 from instar.app.events import Listener, Silent
 from instar.app.matrix import matrix
-from instar.app.project import Project, ProjectPlan, init
+from instar.app.project import Project, ProjectPlan
 from instar.run.options import RunOptions
+from instar.sources.scaffold import init_project as init
 
 __all__ = [
     "ApplyReport",

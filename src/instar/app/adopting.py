@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from instar.backends.base import Backend
 from instar.core.findings import Finding, Severity
+from instar.core.numbers import plural
 from instar.core.plan import Status, Step, TablePlan
 from instar.core.refresh import Refresh
 from instar.core.schema import Table, TableName
@@ -18,15 +19,12 @@ _HINT = (
 )
 
 
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
-
-
 def foreign_table(model: Model, rows: int) -> Finding:
     return Finding(
         "F706",
         Severity.ERROR,
-        f"[{model.table}] holds {_rows(rows)} that no model is known to have written: the state store has no build of it.",
+        f"[{model.table}] holds {plural(rows, 'row')} that no model is known to have written: the state store"
+        " has no build of it.",
         _HINT,
     )
 
@@ -64,7 +62,7 @@ def adopted(builder: Builder, model: Model, live: Table, rows: int, way: Refresh
     kept = f"the old table is kept as {aside}" if rename else "the old rows are not kept beside it"
     step: Step = replace(
         first,
-        confirm=f"{live.name} holds {_rows(rows)} that no model wrote; it is computed from the"
+        confirm=f"{live.name} holds {plural(rows, 'row')} that no model wrote; it is computed from the"
         f" query of '{model.name}', and {kept}",
         why_not_cheaper="Instar did not make the table",
         irreversible=() if rename else first.irreversible,

@@ -13,6 +13,7 @@ from instar.app.opening import open_state, open_world
 from instar.app.placing import located
 from instar.backends.registry import rules_for
 from instar.core.findings import Finding, Severity
+from instar.core.numbers import plural
 from instar.core.schema import TableName
 from instar.errors import InstarError, ProjectError
 from instar.run.builders import runs_models
@@ -94,7 +95,7 @@ def _state(project: Project, env: str) -> str | Diagnosis:
         open_runs = store.unfinished(env)
     if not open_runs:
         return "ready"
-    count = f"{len(open_runs)} unfinished run{'s' if len(open_runs) != 1 else ''}"
+    count = plural(len(open_runs), "unfinished run")
     names = ", ".join(dict.fromkeys(str(run.table) for run in open_runs))
     hint = f"`instar recover --env {env}` finishes what an earlier apply began."
     return Diagnosis("state", True, f"{count}: {names}", hint, warns=True)
@@ -107,4 +108,4 @@ def _engine(project: Project, env: Environment) -> str:
 
 
 def _tables(count: int) -> str:
-    return "1 table" if count == 1 else f"{count:,} tables"
+    return plural(count, "table")

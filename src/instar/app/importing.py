@@ -39,7 +39,7 @@ def imported(
         there, beside = _live(engine, each)
         live, others = live | there, others | beside
     check_names(patterns, (*live, *others), "live table")
-    known = {_folded(name): format_ for name, format_ in declared.items()}
+    known = {name.folded: format_ for name, format_ in declared.items()}
 
     def chosen(name: TableName) -> bool:
         return (not patterns or named(name, patterns)) and not is_own(name.name)
@@ -48,10 +48,10 @@ def imported(
     left = [
         f"{name} is {what}, which Instar does not evolve: it gets no manifest"
         for name, what in sorted(others.items())
-        if chosen(name) and _folded(name) not in known and name not in live
+        if chosen(name) and name.folded not in known and name not in live
     ]
     for name in filter(chosen, sorted(live)):
-        format_ = known.get(_folded(name))
+        format_ = known.get(name.folded)
         kept = format_ or (
             engine.default if engine.default in live[name] else next(iter(live[name]))
         )
@@ -84,9 +84,9 @@ def _live(engine: Engine, schema: str) -> tuple[dict[TableName, Formats], dict[T
 
 def undeclared(engine: Engine, schema: str, declared: Sequence[TableName]) -> tuple[TableName, ...]:
     """The live tables of a schema that no manifest and no model knows; copies of Instar's own are not."""
-    known = {_folded(name) for name in declared}
+    known = {name.folded for name in declared}
     live = {name for _, backend in _each(engine) for name in backend.list_tables(schema)}
-    return tuple(sorted(n for n in live if _folded(n) not in known and not is_own(n.name)))
+    return tuple(sorted(n for n in live if n.folded not in known and not is_own(n.name)))
 
 
 def _each(engine: Engine) -> Iterator[tuple[str, Backend]]:
@@ -114,7 +114,3 @@ def _path(folder: Path, name: TableName, taken: Container[Path]) -> Path:
     while path.exists() or path in taken:
         path, n = folder / f"{safe}_{n}.yml", n + 1
     return path
-
-
-def _folded(name: TableName) -> TableName:
-    return TableName(name.schema.casefold(), name.name.casefold())

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from instar.app.events import Listener
 from instar.app.naming import named
 from instar.core.findings import Finding, Severity
+from instar.core.numbers import plural
 from instar.core.plan import Status, TablePlan
 from instar.core.schema import TableName, Wanted
 from instar.errors import Location, ProjectError
@@ -44,7 +45,7 @@ def refuse_absent(models: Models, env: Environment, patterns: Sequence[str]) -> 
 def tell_absent(listener: Listener, env: Environment, models: Models) -> None:
     """One line for all that this environment leaves out."""
     if models.absent:
-        count = f"{len(models.absent)} model{'s are' if len(models.absent) != 1 else ' is'}"
+        count = plural(len(models.absent), "model is", "models are")
         names = ", ".join(models.absent)
         listener.note(
             f"{count} left out: '{env.name}' is {env.type}, and Python models run on Spark: {names}"
@@ -107,5 +108,5 @@ def tell_left_out(
             raise no_models(env)
     meant = [name for name in left if not tables or named(name, tables)]
     if meant:
-        count = f"{len(meant)} model{'s are' if len(meant) != 1 else ' is'}"
+        count = plural(len(meant), "model is", "models are")
         listener.note(f"{count} left out: '{env.name}' is {env.type}, where no model can run")

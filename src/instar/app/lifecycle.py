@@ -1,23 +1,22 @@
-"""The life of old copies: listed, put back, dropped; and what a crash left, mended by the tables themselves."""
+"""The life of the old copies that rewrites keep: listed, dropped, put back."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from instar.app.events import Listener
 from instar.app.naming import check_names, named
-from instar.apply import Counted, Question, QuestionKind, Result, TableReport
+from instar.apply import Question, QuestionKind, Result, TableReport
 from instar.apply.failpoints import Failpoints
 from instar.apply.questions import cleanup_text, revert_text
 from instar.apply.runner import Runner, Voice, inspected
 from instar.backends.base import Backend
-from instar.backends.keeping import Copy, Keeper, Leftover, Since
+from instar.backends.keeping import Copy, Keeper, Since
 from instar.backends.registry import Engine
 from instar.core.matching import DoneRenames
-from instar.core.plan import UNFINISHED, Cost, Plan, Rung, Step
+from instar.core.plan import Cost, Step
 from instar.core.schema import Table, TableName
 from instar.errors import ConfirmationNeeded, InstarError, StateError, UsageError
 from instar.state import Kept, Store
@@ -27,12 +26,11 @@ if TYPE_CHECKING:
     from instar.sources.project import Environment
 
 Confirm = Callable[[Sequence[Question]], bool]
-STRANDED = "F504"
 REVERT = "instar revert"
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class LifecycleWorld:
     """What the use cases here work on. `declared` are the tables that the project knows."""
 
     env: Environment
@@ -97,9 +95,9 @@ class Reverted:
 # --- what is there ---
 
 
-def copies(world: World, tables: Sequence[str] = ()) -> tuple[OldCopy, ...]:
+def copies(world: LifecycleWorld, tables: Sequence[str] = ()) -> tuple[OldCopy, ...]:
     """The old copies of some tables (names or patterns) or of all, oldest first."""
-    known = {k.kept_name: k for k in world.store.kept(world.env.name)}
+    known = _known(world)
     found = [
         _described(copy, backend, keeper, known.get(copy.name))
         for backend, keeper, copy in _listed(world, tables, known)
@@ -109,7 +107,7 @@ def copies(world: World, tables: Sequence[str] = ()) -> tuple[OldCopy, ...]:
 
 
 def _listed(
-    world: World, tables: Sequence[str], known: Mapping[TableName, Kept]
+    world: LifecycleWorld, tables: Sequence[str], known: Mapping[TableName, Kept]
 ) -> Iterator[tuple[Backend, Keeper, Copy]]:
     kept = {k.table for k in known.values()}
     # Where a table's own history must be read, only tables that are known to have one are asked.
@@ -142,7 +140,9 @@ def _described(copy: Copy, backend: Backend, keeper: Keeper, kept: Kept | None) 
 # --- dropping them ---
 
 
-def cleanup(world: World, tables: Sequence[str] = (), confirm: Confirm | None = None) -> Cleaned:
+def cleanup(
+    world: LifecycleWorld, tables: Sequence[str] = (), confirm: Confirm | None = None
+) -> Cleaned:
     """Drop old copies, each after its own question: it is the last that has the old rows."""
     _forget_gone(world)
     dropped: list[OldCopy] = []
@@ -170,7 +170,7 @@ def _drop_question(old: OldCopy, step: Step) -> Question:
     return Question(old.table, step.id, QuestionKind.LAST_COPY, words)
 
 
-def _forget_gone(world: World) -> None:
+def _forget_gone(world: LifecycleWorld) -> None:
     """A copy that somebody dropped by hand needs no memory; one in a table's history stays."""
     env, store = world.env.name, world.store
     there = {copy.name for _, _, copy in _listed(world, (), _known(world))}
@@ -180,7 +180,7 @@ def _forget_gone(world: World) -> None:
             world.listener.note(f"{kept.kept_name} is no longer there; it is forgotten")
 
 
-def _known(world: World) -> Mapping[TableName, Kept]:
+def _known(world: LifecycleWorld) -> Mapping[TableName, Kept]:
     return {k.kept_name: k for k in world.store.kept(world.env.name)}
 
 
@@ -196,7 +196,7 @@ def _only_copy(old: OldCopy) -> StateError:
 
 
 def revert(
-    world: World, table: str, to: str | None = None, confirm: Confirm | None = None
+    world: LifecycleWorld, table: str, to: str | None = None, confirm: Confirm | None = None
 ) -> Reverted:
     """The newest old copy becomes the table again; what is the table now is kept in its turn."""
     old = _chosen(world, table, to)
@@ -221,11 +221,11 @@ def revert(
     return Reverted(old, since, report)
 
 
-def _chosen(world: World, table: str, to: str | None) -> OldCopy:
+def _chosen(world: LifecycleWorld, table: str, to: str | None) -> OldCopy:
     found = copies(world, [table])
     if to is not None:
         found = tuple(c for c in found if to in (c.name.name, str(c.name)))
-    meant = {_folded(n): n for n in (*world.declared, *(c.table for c in found))}
+    meant = {n.folded: n for n in (*world.declared, *(c.table for c in found))}
     meant = {k: n for k, n in meant.items() if named(n, [table])}
     if len(meant) > 1 and (to is None or len(found) > 1):
         names = ", ".join(str(n) for n in sorted(meant.values()))
@@ -254,139 +254,11 @@ def _nothing_kept(table: str, to: str | None) -> InstarError:
     return StateError("E440", f"there is no old copy of {table}", hint=hint)
 
 
-# --- what a crash left ---
-
-
-def stranded(backend: Backend, names: Sequence[TableName]) -> Mapping[TableName, Leftover]:
-    """Tables that are gone while a copy of them is there."""
-    keeper = backend.keeper()
-    found: dict[TableName, Leftover] = {}
-    for schema in sorted({n.schema for n in names}) if keeper is not None else ():
-        assert keeper is not None
-        wish = {n.name.casefold(): n for n in names if n.schema == schema}
-        for left in keeper.leftovers(schema):
-            if left.stranded and (name := wish.get(left.table.name.casefold())):
-                found[name] = replace(left, table=name)
-    return found
-
-
-def needs_mending(plan: Plan) -> bool:
-    """A table is gone or half done; or a rewrite is to begin, where one may have ended early."""
-    return any(
-        any(f.code in (STRANDED, UNFINISHED) for f in t.findings)
-        or any(s.rung is Rung.REWRITE for s in t.steps)
-        for t in plan.tables
-    )
-
-
-def mend(world: World) -> tuple[TableReport, ...]:
-    """Finish or undo what the tables' names show to be unfinished; the only copy is never dropped."""
-    reports: list[TableReport] = []
-    for backend in world.backends:
-        keeper = backend.keeper()
-        for schema in world.schemas if keeper is not None else ():
-            assert keeper is not None
-            for left in keeper.leftovers(schema):
-                reports += _mended(world, backend, keeper, left)
-    return tuple(reports)
-
-
-def _mended(
-    world: World, backend: Backend, keeper: Keeper, left: Leftover
-) -> Iterator[TableReport]:
-    spelled = next((t for t in world.declared if _folded(t) == _folded(left.table)), left.table)
-    now: Leftover | None = replace(left, table=spelled)
-    while now is not None:
-        if world.store.unfinished(world.env.name, spelled):
-            return
-        report = _mend_once(world, backend, keeper, now)
-        yield report
-        if not report.ok:
-            return
-        again = keeper.leftovers(spelled.schema)
-        now = next(
-            (replace(a, table=spelled) for a in again if _folded(a.table) == _folded(spelled)), None
-        )
-
-
-def _mend_once(world: World, backend: Backend, keeper: Keeper, left: Leftover) -> TableReport:
-    try:
-        step = keeper.mend_step(left)
-        live = step.after if left.there else None
-        report = carried_out(world, backend, step, live, "instar recover")
-    except InstarError as error:
-        return TableReport(left.table, Result.FAILED, error=error)
-    return replace(report, notes=(*report.notes, step.title))
-
-
-def _folded(name: TableName) -> tuple[str, str]:
-    return name.schema.casefold(), name.name.casefold()
-
-
-# --- after an apply ---
-
-
-def counts_told(
-    world: World,
-    backends: Mapping[TableName, str],
-    reports: Sequence[TableReport],
-    fresh: Callable[[Kept], bool],
-) -> tuple[TableReport, ...]:
-    """The rows of both tables beside each rewrite that was applied, and what may be done now.
-
-    `backends` names each table's; `fresh` are the copies that this apply, or the run it resumed, has kept.
-    """
-    known = world.store.kept(world.env.name)
-    new = {k.table: k for k in known if fresh(k)}
-    tables = {*backends, *(k.table for k in known)}
-    told: list[TableReport] = []
-    for report in reports:
-        kept = new.get(report.table)
-        if kept is None:
-            told.append(report)
-            continue
-        counted = report.counted
-        if counted is None or counted.kept != kept.kept_name:
-            counted = _counted(world.engine.backend(backends[report.table]), kept)
-        notes = () if counted is None else (_counts(kept, counted, _short(kept.table, tables)),)
-        told.append(replace(report, notes=(*report.notes, *notes)))
-    return tuple(told)
-
-
-def _counted(backend: Backend, kept: Kept) -> Counted | None:
-    """By asking: where the rewrite was resumed, or its engine compares chunk by chunk."""
-    keeper = backend.keeper()
-    found = keeper.copies(kept.table.schema, [kept.table]) if keeper is not None else ()
-    copy = next((c for c in found if c.name == kept.kept_name), None)
-    if copy is None or keeper is None:
-        return None
-    return Counted(copy.name, keeper.counted(copy).rows or 0, keeper.rows(copy.table))
-
-
-def _short(table: TableName, tables: Iterable[TableName]) -> str:
-    """The name that tells it from all others, for a shell."""
-    alone = all(t == table or t.name.casefold() != table.name.casefold() for t in tables)
-    return shlex.quote(table.name if alone else str(table))
-
-
-def _counts(kept: Kept, counted: Counted, name: str) -> str:
-    then = "" if kept.in_history else f", `instar cleanup {name}` drops it for good"
-    if kept.command == REVERT:
-        return (
-            f"The table has {counted.new:,} rows, what it was before {counted.old:,} (kept as"
-            f" {counted.kept}). `instar revert {name}` puts that back{then}."
-        )
-    return (
-        f"Original table has {counted.old:,} rows (kept as {counted.kept}),"
-        f" new table has {counted.new:,} rows. `instar revert {name}` puts it back{then}."
-    )
-
-
-# --- small things ---
+# --- both ---
 
 
 def carried_out(
-    world: World,
+    world: LifecycleWorld,
     backend: Backend,
     step: Step,
     live: Table | None,

@@ -53,14 +53,14 @@ class Web:
         self._dialect = dialect
         self._live = {table: [c.name for c in columns] for table, columns in live.items()}
         self._types = _types(shapes, live)
-        self._known: dict[tuple[str, str], Lineage] = {}
-        self._makers: dict[tuple[str, str], Maker] = {}
-        self._readers: dict[tuple[str, str], list[Maker]] = {}
-        self._decided: dict[tuple[str, str], bool] = {}
+        self._known: dict[TableName, Lineage] = {}
+        self._makers: dict[TableName, Maker] = {}
+        self._readers: dict[TableName, list[Maker]] = {}
+        self._decided: dict[TableName, bool] = {}
         for maker in _makers(models):
-            self._makers[_key(maker.table)] = maker
+            self._makers[maker.table.folded] = maker
             for table in dict.fromkeys(target.table for _, target in maker.reads):
-                self._readers.setdefault(_key(table), []).append(maker)
+                self._readers.setdefault(table.folded, []).append(maker)
         self._names = {
             table: _united([c.name for c in columns], self._live.get(table, ()))
             for table, columns in shapes.items()
@@ -68,12 +68,12 @@ class Web:
 
     def made_by(self, table: TableName) -> Lineage | None:
         """The lineage of the model or view that makes a table, if one does."""
-        maker = self._makers.get(_key(table))
+        maker = self._makers.get(table.folded)
         return None if maker is None else self.lineage(maker)
 
     def readers(self, table: TableName) -> Sequence[Maker]:
         """The models and views that read a table."""
-        return self._readers.get(_key(table), ())
+        return self._readers.get(table.folded, ())
 
     def outputs(self) -> Iterator[Place]:
         """Every column of every model and view."""
@@ -82,23 +82,23 @@ class Web:
 
     def lineage(self, maker: Maker) -> Lineage:
         """Of what is read and could not be analysed, the columns are those that its query names."""
-        open_ = [maker] if _key(maker.table) not in self._known else []
+        open_ = [maker] if maker.table.folded not in self._known else []
         while open_:
             need = [m for m in self._unnamed(open_[-1]) if m not in open_]
             if need:
                 open_.append(need[0])
             else:
                 self._trace(open_.pop())
-        return self._known[_key(maker.table)]
+        return self._known[maker.table.folded]
 
     def _unnamed(self, maker: Maker) -> Iterator[Maker]:
         for _, target in maker.reads:
-            inner = self._makers.get(_key(target.table))
+            inner = self._makers.get(target.table.folded)
             if inner is not None and inner.table not in self._names:
                 yield inner
 
     def _trace(self, maker: Maker) -> None:
-        key = _key(maker.table)
+        key = maker.table.folded
         if key not in self._known:
             found = Lineage(partial=True)
             if maker.body is not None:
@@ -144,7 +144,7 @@ class Web:
 
     def decides(self, place: Place) -> frozenset[Place]:
         """What decides the rows of a column's table, one step up: columns, and rows of other tables."""
-        maker = self._makers.get(_key(place.table))
+        maker = self._makers.get(place.table.folded)
         if maker is None:
             return frozenset()
         lineage = self.lineage(maker)
@@ -153,7 +153,7 @@ class Web:
 
     def _filtered(self, table: TableName) -> bool:
         """Whether anything on the way to a table decides its rows."""
-        key = _key(table)
+        key = table.folded
         if key not in self._decided:
             self._decided[key] = False
             self._decided[key] = bool(self.decides(rows_of(table)))
@@ -296,10 +296,6 @@ def _types(*worlds: Shapes) -> Types:
 def _united(names: list[str], more: Sequence[str]) -> list[str]:
     known = {n.casefold() for n in names}
     return [*names, *(n for n in more if n.casefold() not in known)]
-
-
-def _key(table: TableName) -> tuple[str, str]:
-    return table.schema.casefold(), table.name.casefold()
 
 
 def named(web: Web, shapes: Shapes, what: str | None) -> list[Place]:

@@ -23,9 +23,9 @@ def orphans(world: World, known: Iterable[TableName]) -> tuple[TablePlan, ...]:
     """The live ones that no file makes; an engine is asked only where the state store knows of any."""
     if not runs_models(world.env):
         return ()
-    files = {_folded(name) for name in known}
+    files = {name.folded for name in known}
     builds = world.store.models.builds(world.env.name)
-    names = sorted(name for name in builds if _folded(name) not in files)
+    names = sorted(name for name in builds if name.folded not in files)
     found: dict[TableName, TablePlan] = {}
     for backend in {id(b): b for b in world.engine.backends.values()}.values() if names else ():
         for name, live in backend.inspect(names).items():
@@ -55,7 +55,3 @@ def _told(name: TableName, backend: str, live: Table | NotATable) -> TablePlan:
     )
     shape = live if isinstance(live, Table) else None
     return TablePlan(name, backend, Status.NO_CHANGE, (), (finding,), (), shape, shape)
-
-
-def _folded(name: TableName) -> TableName:
-    return TableName(name.schema.casefold(), name.name.casefold())

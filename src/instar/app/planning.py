@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from instar.app.events import Listener
-from instar.app.lifecycle import STRANDED, stranded
+from instar.app.mending import STRANDED, stranded
 from instar.app.proving import proven
 from instar.backends.base import Backend, NotATable
 from instar.backends.keeping import Leftover

@@ -13,6 +13,7 @@ from instar.app.answers import ApplyReport, Drift
 from instar.app.between import between
 from instar.app.claiming import claim_tables, remember_views
 from instar.app.correcting import corrected
+from instar.app.counting import counts_told
 from instar.app.events import Listener, Silent
 from instar.app.importing import Imported, imported, undeclared
 from instar.app.joint import declared_inputs, plan_jointly
@@ -24,7 +25,9 @@ from instar.app.leaving import (
     tell_absent,
     tell_left_out,
 )
+from instar.app.lifecycle import LifecycleWorld
 from instar.app.lineage import Web, named
+from instar.app.mending import mend, needs_mending
 from instar.app.modelling import Modelling
 from instar.app.naming import check_names
 from instar.app.naming import named as named_like
@@ -54,7 +57,6 @@ from instar.run.options import RunOptions
 from instar.sources.manifest import FOLDER, load_manifests
 from instar.sources.models import EMPTY, Models, load_models, model_files
 from instar.sources.project import Environment, ProjectConfig, load_project
-from instar.sources.scaffold import ProjectKind, init_project
 from instar.state import Event, Kept
 
 Confirm = Callable[[Sequence[Question]], bool]
@@ -136,7 +138,7 @@ class Project:
         """The plan, and what had to be mended first where a crash left copies that no journal knows."""
         asked = self._asked(env, tables)
         found = self._plan(env, policy, tables, asked)
-        mended = self.mend(env) if lifecycle.needs_mending(found) else ()
+        mended = self.mend(env) if needs_mending(found) else ()
         return (self._plan(env, policy, tables, asked) if mended else found), mended
 
     def _plan(
@@ -292,7 +294,7 @@ class Project:
                 note=self.listener.note,
             )
             remember_views(world.store, plan, reports)
-            reports = lifecycle.counts_told(
+            reports = counts_told(
                 self._copies_of(world, ()),
                 {t.table: t.backend for t in plan.tables},
                 reports,
@@ -330,7 +332,7 @@ class Project:
                 for run in runs
             )
             names = {run.run for run in runs}
-            return lifecycle.counts_told(
+            return counts_told(
                 self._copies_of(world, ()),
                 {run.table: run.backend for run in runs},
                 reports,
@@ -355,7 +357,7 @@ class Project:
     def mend(self, env: str | None = None, spark: Any = None) -> tuple[TableReport, ...]:
         """Put back or drop what a crash left, by the names of the tables themselves."""
         with self._lifecycle(env, spark) as world:
-            return lifecycle.mend(world)
+            return mend(world)
 
     def copies(
         self, env: str | None = None, tables: Sequence[str] = (), spark: Any = None
@@ -463,13 +465,13 @@ class Project:
     @contextmanager
     def _lifecycle(
         self, env: str | None, spark: Any, *, reading: bool = False
-    ) -> Iterator[lifecycle.World]:
+    ) -> Iterator[LifecycleWorld]:
         declared = self.declared(env)
         with self._world(env, spark, reading=reading) as world:
             yield self._copies_of(world, declared)
 
-    def _copies_of(self, world: World, declared: Sequence[TableName]) -> lifecycle.World:
-        return lifecycle.World(world.env, world.engine, world.store, self.listener, declared)
+    def _copies_of(self, world: World, declared: Sequence[TableName]) -> LifecycleWorld:
+        return LifecycleWorld(world.env, world.engine, world.store, self.listener, declared)
 
     def _world(
         self, env: str | None, spark: Any, *, reading: bool = False
@@ -486,8 +488,3 @@ def _tables(models: Models) -> tuple[TableName, ...]:
 
 def _names(wanted: Sequence[Wanted], pattern: str) -> bool:
     return any(named_like(w.table.name, [pattern]) for w in wanted)
-
-
-def init(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:
-    """A new project whose first plan and apply work as they are."""
-    return tuple(init_project(root, kind))

@@ -12,12 +12,13 @@ from instar.app.leaving import refuse_absent, tell_absent
 from instar.app.modelling import Modelling, build_mark
 from instar.app.orphans import release_declared
 from instar.apply import Question, QuestionKind, apply_table, ask_all, questions, refuse_blocked
+from instar.core.numbers import plural
 from instar.core.plan import Plan, Rung, Status, TablePlan
 from instar.core.policy import Policy
 from instar.errors import EngineError, Interrupted, UsageError
 from instar.run.deciding import WHOLE, left_format
 from instar.run.forecasting import Expected, Forecaster
-from instar.run.options import GOOD, RunOptions, outcome_text, rows_told
+from instar.run.options import GOOD, RunOptions, outcome_text
 from instar.run.running import ModelRunner
 from instar.run.scheduling import in_order
 from instar.sources.models import Model
@@ -180,7 +181,7 @@ def _replaced(work: Modelling, options: RunOptions, done: frozenset[str]) -> Ite
         if rows := work.builder.rows(model.table, model.format):
             now = None if model.python else work.builder.count(work.queries[name])
             told = f"{now:,} that its query gives now" if now is not None else "its query's"
-            text = f"[{model.table}] {why} replaces {rows_told(rows)} by {told}"
+            text = f"[{model.table}] {why} replaces {plural(rows, 'row')} by {told}"
             yield Question(model.table, "", QuestionKind.CONFIRM, text)
 
 

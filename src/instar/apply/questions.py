@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from instar.backends.keeping import Since
+from instar.core.numbers import plural
 from instar.core.plan import Cost, Plan, Rung, Step, TablePlan
 from instar.core.schema import TableName
 from instar.errors import ConfirmationNeeded
@@ -112,14 +113,10 @@ def revert_text(table: TableName, copy: TableName, since: Since, aside: str) -> 
     by = f"compared by {', '.join(since.columns)}" if since.columns else "by their number"
     kept = f"; kept in {aside}" if aside else ""
     return (
-        f"[{table}] put {copy} back ({_rows(since.old_rows)} instead of {since.rows:,})."
-        f" {_rows(since.only_now)} written or changed since would be lost from the table"
-        f" ({by}){kept}; {_rows(since.only_then)} would come back"
+        f"[{table}] put {copy} back ({plural(since.old_rows, 'row')} instead of {since.rows:,})."
+        f" {plural(since.only_now, 'row')} written or changed since would be lost from the table"
+        f" ({by}){kept}; {plural(since.only_then, 'row')} would come back"
     )
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def _count(rows: int | None) -> str:
@@ -157,8 +154,4 @@ _SAYS = {
 
 def _size(cost: Cost) -> str:
     counts = ((cost.rows, "row"), (cost.files, "file"), (cost.bytes, "byte"))
-    return ", ".join(
-        f"{count:,} {word}{'' if count == 1 else 's'}"
-        for count, word in counts
-        if count is not None
-    )
+    return ", ".join(plural(count, word) for count, word in counts if count is not None)

@@ -3,7 +3,8 @@
 A backend tells what it leaves behind through the step's `data` or memo: `kept` names the old copy (in
 the table's schema) that a rewrite keeps, `old_rows` and `new_rows` what its verification has counted in
 both, `verified` how many rows were compared with the copy by content, `followed` how many keys were compared
-later, because writers had changed them, `lock_ms` how long its swap kept writers waiting, `forgets` names a copy that the step has dropped.
+later, because writers had changed them, `lock_ms` how long its swap kept writers waiting, `forgets` names a
+copy that the step has dropped.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from instar.backends.base import (
     differences,
 )
 from instar.backends.keeping import KINDS, Keeper
+from instar.core.numbers import plural
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
 from instar.errors import InstarError, Interrupted, OutcomeUnknown, StateError, VerificationFailed
@@ -193,11 +195,10 @@ class Runner:
 
 
 def _verified_text(rows: int, followed: int) -> str:
-    said = f"verified: {rows:,} row{'' if rows == 1 else 's'}, checksums equal"
+    said = f"verified: {plural(rows, 'row')}, checksums equal"
     if not followed:
         return said
-    keys = "1 key" if followed == 1 else f"{followed:,} keys"
-    return f"{said}; {keys} that writers changed meanwhile compared as they were taken over"
+    return f"{said}; {plural(followed, 'key')} that writers changed meanwhile compared as they were taken over"
 
 
 def _look_after(step: Step, following: Step | None) -> bool:

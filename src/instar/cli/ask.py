@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from instar.cli.lines import clean
-from instar.cli.numbers import plural
 from instar.cli.screen import Screen
+from instar.core.numbers import plural
 from instar.errors import ConfirmationNeeded
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from instar.cli.lines import Line, pad, width
-from instar.cli.numbers import plural
+from instar.core.numbers import plural
 
 if TYPE_CHECKING:
     from instar.run.forecasting import Expected, Stretch

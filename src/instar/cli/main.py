@@ -15,6 +15,7 @@ from instar import __version__
 from instar.cli import screen
 from instar.cli.help import NoSuchCommand, Root
 from instar.cli.index import COMMANDS
+from instar.core.numbers import plural
 from instar.errors import InstarError
 
 _FRAMES = 3
@@ -101,7 +102,7 @@ def _failed(error: InstarError) -> int:
     if shown.log_format is screen.LogFormat.TEXT:
         shown.problem(render(error_lines(error), shown.err))
         if others := len(getattr(error, "others", ())):
-            words = f"{others:,} more {'mistake' if others == 1 else 'mistakes'}"
+            words = plural(others, "more mistake")
             shown.problem(shown.err("dim", f"  {words}: `instar validate` lists them all."))
         if "instar explain" not in (error.hint or ""):
             shown.problem(shown.err("dim", f"  more: `instar explain {error.code}`"))

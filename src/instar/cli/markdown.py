@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from instar.cli.lines import clean, render, shorten
 from instar.cli.mermaid import MOST_EDGES, flowchart
-from instar.cli.numbers import cost_text, plural
+from instar.cli.numbers import cost_text
 from instar.cli.screen import PLAIN
 from instar.cli.text import (
     drift_summary,
@@ -21,6 +21,7 @@ from instar.cli.text import (
 from instar.cli.tree import change_lines
 from instar.core.document import fingerprint, verb
 from instar.core.findings import Finding, Severity
+from instar.core.numbers import plural
 from instar.core.plan import Plan, Status, Step, TablePlan
 from instar.core.schema import TableName
 

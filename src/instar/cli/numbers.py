@@ -1,12 +1,9 @@
-"""Numbers for people: rows, bytes, seconds, plurals."""
+"""Numbers for people: rows, bytes, seconds."""
 
 from __future__ import annotations
 
+from instar.core.numbers import plural
 from instar.core.plan import Cost
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def rows_text(rows: int) -> str:

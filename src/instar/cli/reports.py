@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from instar.cli.lines import Line, pad, width
-from instar.cli.numbers import plural, seconds_text
+from instar.cli.numbers import seconds_text
 from instar.cli.problems import error_lines
 from instar.cli.tree import plain_changes
 from instar.core.changes import CreateTable
 from instar.core.document import VERSION, change_document, fingerprint
+from instar.core.numbers import plural
 from instar.core.plan import Plan
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ from pathlib import PurePath
 
 from instar.app.naming import named
 from instar.cli.lines import Line, Span, render
-from instar.cli.numbers import cost_text, plural
+from instar.cli.numbers import cost_text
 from instar.cli.problems import finding_lines
 from instar.cli.screen import Paint
 from instar.cli.tree import change_lines
 from instar.core.document import rung, summary, verb
 from instar.core.findings import Finding, Severity
+from instar.core.numbers import plural
 from instar.core.plan import Cost, Plan, Rung, Status, Step, TablePlan
 from instar.core.policy import ColumnConflict, Policy
 from instar.core.reach import REACHES, reach_words

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from instar.cli.lines import Line, clean, pad, shorten, width
-from instar.cli.numbers import plural
 from instar.core.changes import (
     FIRST,
     AddColumn,
@@ -30,6 +29,7 @@ from instar.core.changes import (
     TypeChange,
 )
 from instar.core.classify import Classified, Safety
+from instar.core.numbers import plural
 from instar.core.schema import Check, Constraint, Table
 from instar.core.types import Array, Column, Map, Path, Struct, Type, children, name_text, type_text
 

@@ -21,6 +21,7 @@ from instar.core.changes import (
 )
 from instar.core.findings import Finding, Severity, Witness
 from instar.core.matching import Fold, at_path
+from instar.core.numbers import plural
 from instar.core.promotions import Verdict, promotion
 from instar.core.schema import Check, Table, TableName, Unique, Wanted
 from instar.core.types import Path, Type, path_text, type_text
@@ -233,7 +234,7 @@ _TOLD: dict[type[Proof], tuple[str, str]] = {
 
 
 def _broken(proof: Proof, count: int) -> str:
-    rows = f"{count:,} row{'s' if count != 1 else ''}"
+    rows = plural(count, "row")
     match proof:
         case CastProof(path, _, old, new):
             change = f"{type_text(old)} → {type_text(new)}"

@@ -17,6 +17,11 @@ class TableName:
     def __str__(self) -> str:
         return f"{name_text(self.schema)}.{name_text(self.name)}"
 
+    @property
+    def folded(self) -> TableName:
+        """What all spellings of the name have in common, whatever their case."""
+        return TableName(self.schema.casefold(), self.name.casefold())
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -94,11 +94,11 @@ class DuckDBBuilder:
         return qualified(target.table)
 
     def outside(self, wanted: Sequence[tuple[Read, Target]]) -> Mapping[TableName, Table]:
-        names = {(t.table.schema.casefold(), t.table.name.casefold()): t.table for _, t in wanted}
-        schemas = sorted({schema for schema, _ in names})
+        names = {t.table.folded: t.table for _, t in wanted}
+        schemas = sorted({name.schema for name in names})
         found: dict[TableName, list[Column]] = {}
         for schema, table, column, type_ in self._ask(_COLUMNS, schemas) if names else ():
-            name = names.get((str(schema).casefold(), str(table).casefold()))
+            name = names.get(TableName(str(schema), str(table)).folded)
             kind = parse_type(str(type_))
             # A view may return a row without field names; no model can, so none has a use for it.
             if name is not None and not unnamed(kind):

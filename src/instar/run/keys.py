@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from instar.core.numbers import plural
 from instar.run.building import FAR
 from instar.sources.models import Model
 
@@ -58,8 +59,7 @@ def _rows(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def in_keys(message: str, doubled: int, rows: int, keys: Sequence[Sequence[object]]) -> str:
     """Which keys stand twice, how many there are, and in how many rows."""
-    word = "key" if doubled == 1 else "keys"
-    return f"{message}: {doubled:,} {word} in {rows:,} rows{_examples(keys)}"
+    return f"{message}: {plural(doubled, 'key')} in {rows:,} rows{_examples(keys)}"
 
 
 def _examples(keys: Sequence[Sequence[object]]) -> str:

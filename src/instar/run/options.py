@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from instar.core.numbers import plural
+
 BUILT, SKIPPED, FAILED, BEHIND, CREATED = "built", "skipped", "failed", "behind", "created"
 GOOD = frozenset((BUILT, SKIPPED, CREATED))
 DONE_BEFORE = "done before the interruption"
@@ -31,14 +33,10 @@ def behind_text(failed: list[str]) -> str:
     return f"behind {', '.join(failed)}" if failed else "not begun: another model failed"
 
 
-def rows_told(rows: int) -> str:
-    return f"{rows:,} row{'' if rows == 1 else 's'}"
-
-
 def outcome_text(status: str, rows: int | None, reason: str) -> str:
     """What became of a model, in a few words; why it was not begun says that it was not."""
     if rows is not None:
-        return f"{status} {rows_told(rows)}{f' ({reason})' if reason else ''}"
+        return f"{status} {plural(rows, 'row')}{f' ({reason})' if reason else ''}"
     if status == BEHIND:
         return reason
     return f"{status}: {reason}" if reason else status

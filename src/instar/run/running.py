@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from instar.apply import Failpoints, Result, apply_table
 from instar.backends.base import NotATable
+from instar.core.numbers import plural
 from instar.core.plan import Rung, Status, TablePlan
 from instar.core.schema import Table, TableName
 from instar.errors import EngineError, InstarError, Interrupted, Location, StateError
@@ -29,7 +30,6 @@ from instar.run.options import (
     SKIPPED,
     RunOptions,
     behind_text,
-    rows_told,
 )
 from instar.sources.models import Model, Models
 from instar.state import Store
@@ -302,7 +302,7 @@ def told(result: ModelResult) -> str:
             else ""
         )
         more = f" ({result.reason})" if result.reason else ""
-        return f"{result.table}: {rows_told(result.rows or 0)} in {result.seconds:.2f}s{rate}{more}"
+        return f"{result.table}: {plural(result.rows or 0, 'row')} in {result.seconds:.2f}s{rate}{more}"
     return f"{result.table}: {result.status}{f' ({result.reason})' if result.reason else ''}"
 
 

@@ -127,7 +127,7 @@ def _only_one(
 ) -> None:
     """Two manifests of one table are refused, whatever the case of its name."""
     name = item.table.name
-    key = TableName(name.schema.casefold(), name.name.casefold())
+    key = name.folded
     line, column = raw["place"]
     if key in first:
         where = SourceFile.read(path, root).location(line, column)

@@ -188,8 +188,8 @@ def _without(models: Models, elsewhere: Mapping[str, Absent]) -> Models:
         return models
     absent = dict(elsewhere)
     for name in models.order:
-        read = {_folded(target.table) for target in models.upstream(name)}
-        behind = [(n, a.roots) for n, a in absent.items() if _folded(a.table) in read]
+        read = {target.table.folded for target in models.upstream(name)}
+        behind = [(n, a.roots) for n, a in absent.items() if a.table.folded in read]
         if behind:
             roots = dict.fromkeys(root for n, found in behind for root in found or (n,))
             model = models.models[name]
@@ -330,9 +330,9 @@ class _Graph:
         problems: Problems,
     ) -> None:
         self.models, self.env, self.lost, self.problems = models, env, lost, problems
-        self.by_table = {_folded(m.table): m for m in models.values()}
-        self.manifests = {_folded(name): name for name in declared}
-        self.outside: dict[tuple[str, str], TableName] = {}
+        self.by_table = {m.table.folded: m for m in models.values()}
+        self.manifests = {name.folded: name for name in declared}
+        self.outside: dict[TableName, TableName] = {}
 
     def build(self) -> Models:
         targets: dict[str, tuple[tuple[Read, Target], ...]] = {}
@@ -344,7 +344,7 @@ class _Graph:
         return Models(MappingProxyType(dict(self.models)), MappingProxyType(targets), order)
 
     def _no_collision(self, model: Model) -> None:
-        if _folded(model.table) in self.manifests:
+        if model.table.folded in self.manifests:
             raise ProjectError(
                 "E156",
                 f"the model '{model.name}' has the name of the declared table {model.table}",
@@ -355,7 +355,7 @@ class _Graph:
     def _target(self, model: Model, read: Read) -> Target:
         schema = read.parts[-2] if len(read.parts) > 1 else self.env.schema
         table = TableName(schema, read.name)
-        key = _folded(table)
+        key = table.folded
         found = self.by_table.get(key)
         if found is not None and in_catalog(read, self.env, found.format):
             return Target(found.table, "model", found.name)
@@ -373,7 +373,7 @@ class _Graph:
         if found is not None or not in_catalog(read, self.env, ""):
             table = elsewhere(read)
         # One table, whatever the case that it is spelled in.
-        return Target(self.outside.setdefault(_folded(table), table), "outside", read.name)
+        return Target(self.outside.setdefault(table.folded, table), "outside", read.name)
 
     def _order(self, targets: Mapping[str, tuple[tuple[Read, Target], ...]]) -> tuple[str, ...]:
         """Parents first; among equals by name, so that the order is the same each time."""
@@ -406,7 +406,3 @@ class _Graph:
         told = message if itself else f"{message}: {' → '.join(ring)}"
         hint = "Read what it is built from instead." if itself else "Break the ring at one place."
         return ProjectError("E153", told, hint=hint, where=last.locate(read.start))
-
-
-def _folded(name: TableName) -> tuple[str, str]:
-    return name.schema.casefold(), name.name.casefold()

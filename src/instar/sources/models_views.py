@@ -12,8 +12,6 @@ from instar.sources.catalogs import elsewhere, on_spark
 from instar.sources.models import LiveView, Models, Target
 from instar.sources.models_sql import BadQuery, Read, parse_query
 
-Key = tuple[str, str]
-
 
 @dataclass(frozen=True, slots=True)
 class ViewText:
@@ -56,20 +54,22 @@ class _Meanings:
     ) -> None:
         self.home = home
         self.formats = {m.table: m.format for m in models.models.values()}
-        self.known: dict[Key, Target] = {_key(n): Target(n, "outside", n.name) for n in texts}
+        self.known: dict[TableName, Target] = {
+            n.folded: Target(n, "outside", n.name) for n in texts
+        }
         # A name is spelled as the first model spells it.
         for reads in models.targets.values():
-            self.known |= {_key(t.table): t for _, t in reads}
-        self.known |= {_key(n): Target(n, "manifest", n.name) for n in declared}
+            self.known |= {t.table.folded: t for _, t in reads}
+        self.known |= {n.folded: Target(n, "manifest", n.name) for n in declared}
         self.known |= {
-            _key(m.table): Target(m.table, "model", m.name) for m in models.models.values()
+            m.table.folded: Target(m.table, "model", m.name) for m in models.models.values()
         }
-        self.texts = {n: t for n, t in texts.items() if self.known[_key(n)].kind == "outside"}
+        self.texts = {n: t for n, t in texts.items() if self.known[n.folded].kind == "outside"}
 
     def views(self, dialect: str) -> dict[TableName, LiveView]:
         found: dict[TableName, LiveView] = {}
         for spelled, text in self.texts.items():
-            name = self.known[_key(spelled)].table
+            name = self.known[spelled.folded].table
             try:
                 reads = parse_query(text.sql, dialect).reads
             except BadQuery:
@@ -81,14 +81,14 @@ class _Meanings:
     def _target(self, read: Read, schema: str, dialect: str) -> Target:
         schemas = (read.parts[-2],) if len(read.parts) > 1 else (schema, self.home)
         for name in schemas:
-            if known := self.known.get(_key(TableName(name, read.name))):
+            if known := self.known.get(TableName(name, read.name).folded):
                 format_ = self.formats.get(known.table) if known.kind == "model" else None
                 far = dialect == "spark" and len(read.parts) > 2
                 if not far or read.parts[-3].casefold() in on_spark(format_):
                     return known
                 return Target(elsewhere(read), "outside", read.name)
         new = Target(TableName(schemas[0], read.name), "outside", read.name)
-        return self.known.setdefault(_key(new.table), new)
+        return self.known.setdefault(new.table.folded, new)
 
 
 def _read_by(models: Models, views: Mapping[TableName, LiveView]) -> set[TableName]:
@@ -136,7 +136,3 @@ def _reads(target: Target, models: Models, views: Mapping[TableName, LiveView]) 
         yield from models.upstream(target.name)
     elif target.table in views:
         yield from (t for _, t in views[target.table].reads)
-
-
-def _key(name: TableName) -> Key:
-    return name.schema.casefold(), name.name.casefold()

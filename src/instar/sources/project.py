@@ -27,13 +27,14 @@ from instar.sources.yamlfile import SourceFile
 
 PROJECT_FILE = "instar.yml"
 _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
-_SCHEMAS = {
+SCHEMAS = {
     "spark": "main",
     "duckdb": "main",
     "postgres": "public",
     "dsql": "public",
     "snowflake": "PUBLIC",
 }
+"""Where tables are that name no schema, by the type of environment."""
 _NO_TEXTS: Mapping[str, str] = Masked({})
 
 
@@ -224,7 +225,7 @@ class _Project(Reader):
         return Environment(
             name=name,
             type=type_,
-            schema=read.get("schema", _SCHEMAS[type_]),
+            schema=read.get("schema", SCHEMAS[type_]),
             format=read.get("format", "delta" if type_ == "spark" else ""),
             connect_url=None if url is None else Secret(url),
             master=read.get("master"),

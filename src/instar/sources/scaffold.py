@@ -58,7 +58,7 @@ _IGNORED = ".instar/\n"
 
 
 def init_project(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:
-    """Write the files of a new project; nothing is written when one of them is there."""
+    """A project whose first plan and apply work as they are; nothing is written when a file is there."""
     files = project_files(root, kind)
     taken = [path for path in files if path.name != ".gitignore" and path.exists()]
     if taken:

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from backends.duckdb.world import T, World, want
+from backends.duckdb.world import T, World, heard, want
 from backends.world import INT
 from instar.backends.base import NotATable
 from instar.backends.duckdb.backend import DuckDBBackend, open_duckdb
@@ -154,14 +154,7 @@ def test_many_tables_are_read_in_a_handful_of_queries(
     names = [TableName("main", f"t{i}") for i in range(100)]
     for name in names:
         own_world.sql(f"CREATE TABLE {name.name} ({columns}, k INT PRIMARY KEY, CHECK (k > 0))")
-    asked: list[str] = []
-    honest = own_world.backend._ask
-
-    def listening(sql: str, *values: object) -> list[tuple[object, ...]]:
-        asked.append(sql)
-        return honest(sql, *values)
-
-    monkeypatch.setattr(own_world.backend, "_ask", listening)
+    asked = heard(own_world, monkeypatch)
     found = own_world.backend.inspect(names)
     assert len(asked) <= 5
     assert sorted(found) == sorted(names)

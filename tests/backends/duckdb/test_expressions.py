@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backends.duckdb.world import World, want
+from backends.duckdb.world import World, rows, want
 from backends.world import rung
 from instar.core.plan import Rung
 from instar.core.schema import Hint
@@ -18,10 +18,6 @@ ID, A = Column("id", INT), Column("a", INT)
 def two_rows(world: World) -> World:
     world.sql("CREATE TABLE t (id INT, a INT); INSERT INTO t VALUES (1, 2), (2, 3)")
     return world
-
-
-def rows(world: World) -> list[tuple[object, ...]]:
-    return world.sql("SELECT * FROM t ORDER BY 1")
 
 
 CAPTURING = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backends.duckdb.world import World, want
+from backends.duckdb.world import World, heard, want
 from backends.world import BIG, INT
 from instar.core.plan import TablePlan
 from instar.core.schema import Check, Hint, Unique
@@ -22,14 +22,7 @@ def test_all_proofs_of_a_table_take_one_pass_and_witnesses_come_only_for_failure
 ) -> None:
     world.sql("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR, b BIGINT, c INT)")
     world.sql("INSERT INTO t VALUES (1, '1', 1, 1), (2, '2', 5000000000, NULL)")
-    asked: list[str] = []
-    honest = world.backend._ask
-
-    def listening(sql: str, *values: object) -> list[tuple[object, ...]]:
-        asked.append(sql)
-        return honest(sql, *values)
-
-    monkeypatch.setattr(world.backend, "_ask", listening)
+    asked = heard(world, monkeypatch)
     plan = world.plan(
         want(
             KEYED,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import pytest
 
 from backends.world import INT, TEXT, TableWorld
 from instar.backends.duckdb.backend import DuckDBBackend
@@ -59,6 +60,19 @@ def want(
     **rest: Any,
 ) -> Wanted:
     return Wanted(Table(name, columns, **rest), hints or {})
+
+
+def heard(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that the backend asks the engine from now on."""
+    asked: list[str] = []
+    honest = world.backend._ask
+
+    def listening(sql: str, *values: object) -> list[tuple[object, ...]]:
+        asked.append(sql)
+        return honest(sql, *values)
+
+    monkeypatch.setattr(world.backend, "_ask", listening)
+    return asked
 
 
 def filled(world: World, ddl: str, *rows: str) -> None:

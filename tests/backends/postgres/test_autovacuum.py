@@ -10,9 +10,8 @@ import psycopg
 import pytest
 
 from backends.postgres.server import PostgresServer
-from backends.postgres.test_recreate import at, keyed, widening
-from backends.postgres.world import World
-from backends.world import BIG
+from backends.postgres.world import World, keyed, widening
+from backends.world import BIG, at
 
 Connection = psycopg.Connection[tuple[object, ...]]
 STORED = """SELECT c.relname, c.reloptions, t.reloptions FROM pg_class c

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backends.postgres.test_recreate import at, relations, widening
-from backends.postgres.world import World
+from backends.postgres.world import World, relations, widening
+from backends.world import at
 from instar.errors import VerificationFailed
 
 ALL = "UPDATE t SET n = n + 1"

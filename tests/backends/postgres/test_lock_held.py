@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from backends.postgres.test_recreate import widening
-from backends.postgres.world import World
+from backends.postgres.world import World, widening
 from instar.errors import OutcomeUnknown
 
 SLOW = """CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS

@@ -2,53 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import psycopg
 import pytest
 
 from backends.postgres.server import PostgresServer
-from backends.postgres.world import World
-from backends.world import BIG, INT, REORDER, TEXT, rung
+from backends.postgres.world import World, keyed, relations, widening
+from backends.world import BIG, INT, REORDER, TEXT, at, rung
 from instar.backends.base import RunContext
-from instar.core.plan import Rung, TablePlan
+from instar.core.plan import Rung
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Unique, Wanted
-from instar.core.types import Column, Date, Timestamp, Type
+from instar.core.types import Column, Date, Timestamp
 from instar.errors import EngineError, OutcomeUnknown, VerificationFailed
 
 Connection = psycopg.Connection[tuple[object, ...]]
-
-
-def relations(world: World) -> list[str]:
-    rows = world.sql(
-        "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'v') "
-        "ORDER BY 1",
-        [world.schema],
-    )
-    return [row[0] for row in rows]
-
-
-def widening(world: World, rows: int) -> TablePlan:
-    """A keyed table of as many rows, and the plan that makes its n a BIGINT: a recreation."""
-    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
-    world.sql(f"INSERT INTO t SELECT i, i FROM generate_series(1, {rows}) AS i")
-    return world.plan(keyed(world, "n", BIG))
-
-
-def keyed(world: World, name: str, type_: Type) -> Wanted:
-    return world.want(Column("id", INT, nullable=False), Column(name, type_), primary_key=("id",))
-
-
-def at(wanted: str, act: Callable[[], object]) -> Callable[[str], None]:
-    """Somebody else acts when the recreation is there, once."""
-    waiting = [act]
-
-    def reached(point: str) -> None:
-        if point == wanted and waiting:
-            waiting.pop()()
-
-    return reached
 
 
 def test_a_type_changes_and_the_old_table_is_kept(world: World) -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import psycopg
 
-from backends.world import TableWorld
+from backends.world import BIG, INT, TableWorld
 from instar.backends.postgres.backend import PostgresBackend
 from instar.backends.postgres.session import Patience, Session
-from instar.core.schema import TableName
+from instar.core.plan import TablePlan
+from instar.core.schema import TableName, Wanted
+from instar.core.types import Column, Type
 
 QUICK = Patience(lock_timeout=0.5, attempts=3, batch=100)
 
@@ -50,3 +52,23 @@ class World(SchemaWorld):
     def enter(self, schema: str) -> None:
         super().enter(schema)
         self.connection.execute("SET TimeZone = 'UTC'")
+
+
+def relations(world: World) -> list[str]:
+    rows = world.sql(
+        "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'v') "
+        "ORDER BY 1",
+        [world.schema],
+    )
+    return [row[0] for row in rows]
+
+
+def widening(world: World, rows: int) -> TablePlan:
+    """A keyed table of as many rows, and the plan that makes its n a BIGINT: a recreation."""
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int)")
+    world.sql(f"INSERT INTO t SELECT i, i FROM generate_series(1, {rows}) AS i")
+    return world.plan(keyed(world, "n", BIG))
+
+
+def keyed(world: World, name: str, type_: Type) -> Wanted:
+    return world.want(Column("id", INT, nullable=False), Column(name, type_), primary_key=("id",))

@@ -30,17 +30,6 @@ def never(_: str) -> None:
     return None
 
 
-def at(point: str, act: Callable[[], object]) -> Failpoint:
-    """Do something once, when a failpoint is reached."""
-    left = [act]
-
-    def reached(name: str) -> None:
-        if name == point and left:
-            left.pop()()
-
-    return reached
-
-
 class Crash(BaseException):
     """The process dies here."""
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 import pytest
 
-from backends.spark.lake import Lake, at, codes, col, rungs
+from backends.spark.lake import Lake, codes, col, rungs
+from backends.world import at
 from instar.backends.base import Outcome, same_schema
 from instar.backends.spark.iceberg import IcebergBackend
 from instar.core.schema import Hint, Table

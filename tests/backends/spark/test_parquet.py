@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from backends.spark.lake import IN_ORDER, Lake, at, codes, col, rungs
+from backends.spark.lake import IN_ORDER, Lake, codes, col, rungs
+from backends.world import at
 from instar.backends.base import NotATable, Outcome, same_schema
 from instar.backends.spark.parquet import ParquetBackend
 from instar.core.schema import Hint, Table

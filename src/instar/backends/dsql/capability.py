@@ -17,8 +17,8 @@ from instar.backends.postgres.capability import (
 )
 from instar.backends.postgres.facts import facts_of
 from instar.backends.relational import capability as relational
-from instar.backends.relational.capability import always, generated
-from instar.core.changes import AddColumn, AddConstraint, Change
+from instar.backends.relational.capability import always, generated, required
+from instar.core.changes import AddConstraint, Change
 from instar.core.plan import Capability, Rung
 from instar.core.schema import Table, Wanted
 
@@ -33,10 +33,6 @@ def capability(change: Change, live: Table, wanted: Wanted) -> Capability:
 
 def _walkable(live: Table) -> bool:
     return has_key(facts_of(live), frozenset(c.name for c in live.columns if c.nullable))
-
-
-def _required(case: Case) -> bool:
-    return isinstance(case.change, AddColumn) and not case.change.column.nullable
 
 
 def _filled(case: Case) -> bool:
@@ -78,7 +74,7 @@ TABLE = cells(
     {
         "add_column": (
             Row(generated, Rung.REWRITE, "Aurora DSQL adds columns by name and type only"),
-            Row(_required, Rung.REWRITE, _NO_NOT_NULL),
+            Row(required, Rung.REWRITE, _NO_NOT_NULL),
             Row(_takes_a_name, Rung.REWRITE, "'{root}' takes the name of a column that is there"),
             Row(
                 _filled_without_key,

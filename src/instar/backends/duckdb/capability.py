@@ -20,6 +20,7 @@ from instar.backends.relational.capability import (
     is_generated,
     placed,
     relaxes,
+    required,
 )
 from instar.core.changes import AddColumn, Change, ChangePrimaryKey, DropConstraint, TypeChange
 from instar.core.matching import folded, in_collection
@@ -107,10 +108,6 @@ def _before_index(case: Case) -> bool:
 
 def _unique_index(case: Case) -> bool:
     return any(index.unique for index in case.facts.indexes)
-
-
-def _required(case: Case) -> bool:
-    return isinstance(case.change, AddColumn) and not case.change.column.nullable
 
 
 def _filled(case: Case) -> bool:
@@ -240,7 +237,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row(generated, Rung.REWRITE, "DuckDB adds no generated column to a table that is there"),
         Row(placed, Rung.REWRITE, "DuckDB adds columns at the end only"),
         Row(
-            lambda c: _referenced(c) and (_required(c) or _reads_columns(c)),
+            lambda c: _referenced(c) and (required(c) or _reads_columns(c)),
             Rung.NEVER,
             "other tables refer to it by a foreign key: {referenced}",
         ),
@@ -248,13 +245,13 @@ TABLE: dict[str, tuple[Row, ...]] = {
         _LAMBDA,
         _DECODES,
         Row(
-            lambda c: _unique_index(c) and (_required(c) or _reads_columns(c)),
+            lambda c: _unique_index(c) and (required(c) or _reads_columns(c)),
             _UNIQUE_INDEX.rung,
             _UNIQUE_INDEX.why,
         ),
         Row(_filled, Rung.STEPS, "old rows get their value"),
         Row(
-            lambda c: _indexed(c) and _required(c),
+            lambda c: _indexed(c) and required(c),
             Rung.STEPS,
             "indexes are dropped and built again around it",
         ),

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from instar.backends.base import NotATable
-from instar.backends.duckdb.facts import Facts, Index, read_index
+from instar.backends.duckdb.facts import Facts, read_index
 from instar.backends.duckdb.folding import fold, fold_sql
 from instar.backends.duckdb.spelling import spelled
 from instar.backends.duckdb.types import parse_type
@@ -22,6 +22,34 @@ from instar.expressions import BadExpression
 Ask = Callable[..., list[tuple[Any, ...]]]
 Key = tuple[str, str]
 """(schema, table), folded."""
+
+
+class _TableRow(NamedTuple):
+    schema: str
+    table: str
+    comment: str | None
+    sql: str | None
+    oid: int
+
+
+class _ConstraintRow(NamedTuple):
+    schema: str
+    table: str
+    kind: str
+    name: str
+    expression: str | None
+    columns: Sequence[str]
+    referenced: str | None
+
+
+class _IndexRow(NamedTuple):
+    schema: str
+    table: str
+    name: str
+    unique: bool
+    sql: str | None
+    comment: str | None
+
 
 # The schemas are found once: folding the name of each column's schema takes longer than all the rest.
 _MINE = f"""database_name = current_database() AND schema_oid IN (SELECT oid FROM duckdb_schemas()
@@ -61,32 +89,33 @@ class _Raw:
     comment: str | None
     sql: str | None
     columns: list[tuple[Any, ...]] = field(default_factory=list)
-    constraints: list[tuple[Any, ...]] = field(default_factory=list)
-    indexes: list[tuple[Any, ...]] = field(default_factory=list)
+    constraints: list[_ConstraintRow] = field(default_factory=list)
+    indexes: list[_IndexRow] = field(default_factory=list)
 
 
 def read_tables(ask: Ask, names: Sequence[TableName]) -> Mapping[TableName, Table | NotATable]:
     """The tables and views among the names."""
     schemas = sorted({fold(name.schema) for name in names})
     asked = _asking(ask, names, schemas)
-    tables = {_key(row): row for row in asked(_TABLES)}
-    raw = {key: _Raw(row[2], row[3]) for key, row in tables.items()}
+    tables = {_key(row): row for row in map(_TableRow._make, asked(_TABLES))}
+    raw = {key: _Raw(row.comment, row.sql) for key, row in tables.items()}
     views = {_key(row) for row in ask(_VIEWS, schemas)}
     referenced: dict[Key, list[str]] = defaultdict(list)
     wanted = {key_of(name) for name in names} & raw.keys()
-    own = {tables[key][4]: raw[key].columns for key in wanted}
-    for row in asked(_COLUMNS) if wanted else ():
-        if (columns := own.get(row[0])) is not None:
-            columns.append(row[1:])
+    own = {tables[key].oid: raw[key].columns for key in wanted}
+    for oid, *column in asked(_COLUMNS) if wanted else ():
+        if (columns := own.get(oid)) is not None:
+            columns.append(tuple(column))
     keys = f"(referenced_table IS NOT NULL OR {_NAMED})"
-    for row in asked(_CONSTRAINTS, keys) if wanted else ():
-        if (key := _key(row)) in wanted:
-            raw[key].constraints.append(row)
-        if row[6] is not None:
-            referenced[(key[0], fold(str(row[6])))].append(f"{row[0]}.{row[1]}")
-    for row in asked(_INDEXES) if wanted else ():
-        if (key := _key(row)) in wanted:
-            raw[key].indexes.append(row)
+    for constraint in map(_ConstraintRow._make, asked(_CONSTRAINTS, keys) if wanted else ()):
+        if (key := _key(constraint)) in wanted:
+            raw[key].constraints.append(constraint)
+        if constraint.referenced is not None:
+            there = key[0], fold(constraint.referenced)
+            referenced[there].append(f"{constraint.schema}.{constraint.table}")
+    for index in map(_IndexRow._make, asked(_INDEXES) if wanted else ()):
+        if (key := _key(index)) in wanted:
+            raw[key].indexes.append(index)
     found: dict[TableName, Table | NotATable] = {}
     for name in names:
         key = key_of(name)
@@ -114,11 +143,13 @@ def _key(row: Sequence[Any]) -> Key:
 def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:
     names = tuple([str(row[0]) for row in raw.columns])
     special = _special(raw.sql) if raw.sql else _Special()
-    primary = next((row[5] for row in raw.constraints if row[2] == "PRIMARY KEY"), ())
+    primary = next((c.columns for c in raw.constraints if c.kind == "PRIMARY KEY"), ())
     facts = Facts(
-        indexes=tuple(_index(row, names) for row in raw.indexes),
+        indexes=tuple(
+            read_index(i.name, i.unique, i.sql or "", names, i.comment) for i in raw.indexes
+        ),
         foreign_keys=tuple(
-            tuple(row[5]) for row in raw.constraints if row[2] == "FOREIGN KEY" and row[5]
+            tuple(c.columns) for c in raw.constraints if c.kind == "FOREIGN KEY" and c.columns
         ),
         referenced_by=tuple(dict.fromkeys(referenced_by)),
         collations=tuple(special.collations.items()),
@@ -132,10 +163,6 @@ def _table(name: TableName, raw: _Raw, referenced_by: tuple[str, ...]) -> Table:
         comment=raw.comment,
         extras=MappingProxyType({} if facts == Facts() else {"duckdb": facts.dump()}),
     )
-
-
-def _index(row: Sequence[Any], names: tuple[str, ...]) -> Index:
-    return read_index(str(row[2]), bool(row[3]), str(row[4]), names, row[5])
 
 
 def _columns(
@@ -182,19 +209,19 @@ def _ungeneric(expression: str | None, names: tuple[str, ...]) -> str:
         return expression or "NULL"
 
 
-def _constraints(rows: Iterable[Sequence[Any]], names: tuple[str, ...]) -> tuple[Constraint, ...]:
+def _constraints(rows: Iterable[_ConstraintRow], names: tuple[str, ...]) -> tuple[Constraint, ...]:
     """CHECK and UNIQUE; DuckDB forgets their names and may report one name twice."""
     taken: set[str] = set()
     found: list[Constraint] = []
     for row in rows:
-        if row[2] not in ("CHECK", "UNIQUE"):
+        if row.kind not in ("CHECK", "UNIQUE"):
             continue
-        name = _free(str(row[3]), taken)
+        name = _free(row.name, taken)
         taken.add(name)
-        if row[2] == "CHECK":
-            found.append(Check(name, _ungeneric(row[4], names)))
+        if row.kind == "CHECK":
+            found.append(Check(name, _ungeneric(row.expression, names)))
         else:
-            found.append(Unique(name, tuple(row[5])))
+            found.append(Unique(name, tuple(row.columns)))
     return tuple(found)
 
 

@@ -28,8 +28,6 @@ from instar.core.types import (
     Uuid,
 )
 
-_Key = tuple[str, str]
-
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -46,30 +44,30 @@ class Store:
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
-        self._tables: dict[_Key, Stored] = {}
-        self._views: dict[_Key, TableName] = {}
+        self._tables: dict[TableName, Stored] = {}
+        self._views: dict[TableName, TableName] = {}
         self._last_id = 0
         if file is not None and file.exists():
             self._load(file)
 
     def get(self, name: TableName) -> Stored | None:
-        return self._tables.get(_key(name))
+        return self._tables.get(name.folded)
 
     def names(self) -> list[TableName]:
         return [stored.table.name for stored in self._tables.values()]
 
     def is_view(self, name: TableName) -> bool:
-        return _key(name) in self._views
+        return name.folded in self._views
 
     def put_view(self, name: TableName) -> None:
-        self._views[_key(name)] = name
+        self._views[name.folded] = name
         self._save()
 
     def put(self, *tables: Stored, without: Iterable[TableName] = ()) -> None:
         for name in without:
-            self._tables.pop(_key(name), None)
+            self._tables.pop(name.folded, None)
         for stored in tables:
-            self._tables[_key(stored.table.name)] = stored
+            self._tables[stored.table.name.folded] = stored
         self._save()
 
     def next_id(self) -> int:
@@ -96,16 +94,12 @@ class Store:
     def _load(self, file: Path) -> None:
         data = json.loads(file.read_text(encoding="utf-8"))
         self._last_id = data["last_id"]
-        self._views = {_key(name): name for name in (TableName(*v) for v in data["views"])}
+        self._views = {name.folded: name for name in (TableName(*v) for v in data["views"])}
         for item in data["tables"]:
             table: Table = loads(item["table"])
             rows = [_decoded(row, Struct(table.columns)) for row in item["rows"]]
             stored = Stored(table, rows, item["version"], item["writes"])
-            self._tables[_key(table.name)] = stored
-
-
-def _key(name: TableName) -> _Key:
-    return name.schema.casefold(), name.name.casefold()
+            self._tables[table.name.folded] = stored
 
 
 def _table_data(stored: Stored) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Which values a change of type would lose on PostgreSQL: exact predicates over its own casts.
 
 PostgreSQL rounds without a word (1.9 → 2, 1.005 → 1.01), cuts text that an explicit CAST to varchar(n)
-meets, drops times and offsets from text, takes 'now' and 'today' for dates, and guesses the century of '01-02-03' and
-'201201'. A value is lost when it cannot be read, or when what is stored no longer says the same number or moment. A spelling ('007', ' 12 ',
-'1_000', '0x10') is no loss. No predicate ever fails. The session's time zone must be UTC.
+meets, drops times and offsets from text, takes 'now' and 'today' for dates, and guesses the century of
+'01-02-03' and '201201'. A value is lost when it cannot be read, or when what is stored no longer says the
+same number or moment. A spelling ('007', ' 12 ', '1_000', '0x10') is no loss. No predicate ever fails. The
+session's time zone must be UTC.
 """
 
 from __future__ import annotations

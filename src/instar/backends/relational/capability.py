@@ -153,6 +153,11 @@ def placed(case: Case[F]) -> bool:
     return isinstance(case.change, AddColumn) and case.change.after is not None
 
 
+def required(case: Case[F]) -> bool:
+    """A new column that is NOT NULL."""
+    return isinstance(case.change, AddColumn) and not case.change.column.nullable
+
+
 def generated(case: Case[F]) -> bool:
     """A new generated column."""
     return isinstance(case.change, AddColumn) and case.change.column.generated is not None

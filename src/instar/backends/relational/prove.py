@@ -85,7 +85,10 @@ class Prover:
         """The keys that several rows share; NULLs are never equal."""
         keys = ", ".join(quote_double(c) for c in proof.columns)
         present = " AND ".join(f"{quote_double(c)} IS NOT NULL" for c in proof.columns)
-        return f"SELECT {keys}, count(*) AS __instar_n FROM {self._source(())} WHERE {present} GROUP BY {keys} HAVING count(*) > 1"
+        return (
+            f"SELECT {keys}, count(*) AS __instar_n FROM {self._source(())} WHERE {present}"
+            f" GROUP BY {keys} HAVING count(*) > 1"
+        )
 
     def _shared(self, proof: UniqueProof) -> int:
         rows = self.ask(f"SELECT COALESCE(sum(__instar_n), 0) FROM ({self._groups(proof)}) AS g")

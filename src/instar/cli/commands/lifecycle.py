@@ -12,11 +12,12 @@ import typer
 from instar.cli import options as o
 from instar.cli.ask import confirmer
 from instar.cli.lines import Line, pad, render, width
-from instar.cli.numbers import cost_text, plural, seconds_text
+from instar.cli.numbers import cost_text, seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
 from instar.cli.reports import exit_code, report_document, report_lines
 from instar.cli.screen import Color, LogFormat, Screen, use
+from instar.core.numbers import plural
 
 if TYPE_CHECKING:
     from instar.app.lifecycle import Cleaned, OldCopy, Reverted
@@ -121,8 +122,8 @@ def _said(done: Cleaned) -> str:
     left = f", {len(done.left):,} kept" if done.left else ""
     failed = sum(not r.ok for r in done.reports)
     more = f", {failed:,} failed" if failed else ""
-    word = "copy" if len(done.dropped) == 1 else "copies"
-    return f"Cleanup: {len(done.dropped):,} old {word} dropped{left}{more}."
+    dropped = plural(len(done.dropped), "old copy", "old copies")
+    return f"Cleanup: {dropped} dropped{left}{more}."
 
 
 def _reverted(done: Reverted) -> list[Line]:

@@ -11,7 +11,7 @@ import typer
 
 from instar.cli import options as o
 from instar.cli.markdown import drift_markdown, plan_markdown
-from instar.cli.numbers import plural, seconds_text
+from instar.cli.numbers import seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import PlanFormat
 from instar.cli.sarif import plan_sarif
@@ -19,6 +19,7 @@ from instar.cli.screen import Color, LogFormat, Paint, Screen, use
 from instar.cli.seal import write_seal
 from instar.cli.text import drift_text, plan_text
 from instar.core.document import plan_document, summary
+from instar.core.numbers import plural
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
 

@@ -13,7 +13,6 @@ import typer
 
 from instar.cli import options as o
 from instar.cli.lines import Line, render
-from instar.cli.numbers import plural
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat, FindingFormat
 from instar.cli.problems import finding_lines
@@ -22,6 +21,7 @@ from instar.cli.sarif import findings_sarif
 from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.core.document import finding_document
 from instar.core.findings import Finding, Severity
+from instar.core.numbers import plural
 from instar.errors import InstarError, ProjectError
 
 _WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -12,13 +12,14 @@ from instar.cli import options as o
 from instar.cli.ask import confirmer
 from instar.cli.forecast import expected_document, forecast_lines
 from instar.cli.lines import Line, render
-from instar.cli.numbers import plural, seconds_text
+from instar.cli.numbers import seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
 from instar.cli.progress import Watcher
 from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.cli.text import plan_text
 from instar.core.document import VERSION, plan_document
+from instar.core.numbers import plural
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
 
