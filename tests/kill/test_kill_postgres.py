@@ -66,7 +66,7 @@ def test_killed_anywhere_every_row_is_right_in_the_end(
     Killer(server, ENGINE).everywhere(case, tmp_path, score)
 
 
-@pytest.mark.parametrize("case", without_memory(_chosen(*_TELLING)), ids=lambda c: c.name)
+@pytest.mark.parametrize("case", without_memory(_chosen("key")), ids=lambda c: c.name)
 def test_killed_anywhere_with_the_state_store_lost(
     case: Case, tmp_path: Path, server: ForkServer, score: Score
 ) -> None:
