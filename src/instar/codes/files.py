@@ -39,8 +39,9 @@ FILES: dict[str, CodeDoc] = {
     ),
     "E107": CodeDoc(
         "An environment variable is not set",
-        "instar.yml takes a value from `${NAME}`, and there is no variable of that name.",
-        "Set the variable. A plain `${` is written `$${`.",
+        "instar.yml takes a value from `${NAME}`, and there is no variable of that name, or it is empty"
+        " (a CI secret that nobody has set is): an empty setting would be taken for its default.",
+        "Set the variable, or leave the key out. A plain `${` is written `$${`.",
     ),
     "E108": CodeDoc(
         "No project here",
