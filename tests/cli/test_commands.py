@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import duckdb
@@ -133,15 +134,24 @@ def test_yes_is_a_word(shop: Shop) -> None:
     assert "Plan: nothing to do" in shop.run("plan").out
 
 
+_NO = "error[E403]: not confirmed; nothing of the plan was done"
+
+
 @pytest.mark.parametrize(
-    ("typed", "code", "columns"),
-    [(b"y\n", 0, 2), (b"n\n", 4, 3), (b"\x04", 4, 3), (b"\x03", 130, 3)],
+    ("typed", "code", "columns", "end"),
+    [
+        (b"y\n", 0, 2, "✓ main.orders  applied"),
+        (b"n\n", 4, 3, _NO),
+        (b"\x04", 4, 3, _NO),
+        (b"\x03", 130, 3, "error[E406]: interrupted at a question; what it asks about was not done"),
+    ],
 )
-def test_a_terminal_is_asked(shop: Shop, typed: bytes, code: int, columns: int) -> None:
+def test_a_terminal_is_asked(shop: Shop, typed: bytes, code: int, columns: int, end: str) -> None:
     """^D at the prompt is a no; ^C ends the command."""
     shop.declare(ORDERS.replace("  - {name: old, type: INT}\n", ""))
     ended, seen = in_terminal(DROP, typed, shop.root, when="[y/N]")
     assert "Go on? [y/N]" in seen
+    assert end in re.sub(r"\x1b\[[0-9;]*m", "", seen)
     assert "Traceback" not in seen
     assert ended == code
     assert len(shop.sql("SELECT * FROM main.orders")[0]) == columns

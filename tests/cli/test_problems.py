@@ -100,6 +100,21 @@ def test_a_crash_can_be_looked_into(command, monkeypatch: pytest.MonkeyPatch) ->
     assert "Traceback" in said
 
 
-def test_interrupt_says_how_to_go_on(command) -> None:  # type: ignore[no-untyped-def]
-    _, said = command(KeyboardInterrupt())
-    assert "`instar apply`" in said
+@pytest.mark.parametrize(
+    ("word", "end"),
+    [
+        ("plan", "interrupted; no table was touched."),
+        ("apply", "help: `instar apply` (or `instar recover`) goes on where this stopped."),
+        ("run", "help: `instar run --resume` goes on where this stopped."),
+    ],
+)
+def test_interrupt_says_how_to_go_on(
+    word: str, end: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "get_command", stopped)
+    screen.use(screen.Screen())
+    assert main.run([word]) == 130
+    assert capsys.readouterr().err.rstrip().endswith(end)

@@ -83,7 +83,7 @@ def run(words: list[str]) -> int:
     except Exception as error:
         return _crashed(error, words)
     if answer == 130:
-        _interrupted()
+        _interrupted(words)
     return answer if isinstance(answer, int) else 0
 
 
@@ -129,11 +129,26 @@ def _usage(error: Any, words: list[str]) -> tuple[str, str]:
     return text[:1].lower() + text[1:], f"`{command} --help` shows what is possible."
 
 
-def _interrupted() -> None:
+_GO_ON = "`instar apply` (or `instar recover`) goes on where this stopped."
+_RESUMED_BY = {
+    "apply": _GO_ON,
+    "recover": _GO_ON,
+    "revert": _GO_ON,
+    "cleanup": _GO_ON,
+    "run": "`instar run --resume` goes on where this stopped.",
+}
+"""The commands that change tables: what goes on with each. The others touch none."""
+
+
+def _interrupted(words: list[str]) -> None:
     shown = screen.current()
     shown.event("interrupted")
-    shown.problem("interrupted; what was begun is in the journal.")
-    shown.problem("  help: `instar apply` (or `instar recover`) goes on where this stopped.")
+    resumed_by = _RESUMED_BY.get(next(iter(words), ""))
+    if resumed_by is None:
+        shown.problem("interrupted; no table was touched.")
+        return
+    shown.problem("interrupted; what was begun, if anything, is in the journal.")
+    shown.problem(f"  help: {resumed_by}")
 
 
 def _crashed(error: Exception, words: list[str]) -> int:

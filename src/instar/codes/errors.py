@@ -352,7 +352,8 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     "E403": CodeDoc(
         "A word is needed",
-        "Some step destroys, rewrites or cannot be undone, and nobody was there to say yes.",
+        "Some step destroys, rewrites or cannot be undone, and nobody was there to say yes, or the answer"
+        " was no.",
         "Answer the question, or pass --yes where nobody can be asked.",
     ),
     "E404": CodeDoc(
