@@ -106,7 +106,9 @@ def test_a_plan_applies_itself(tmp_path: Path) -> None:
     orders.write_text("table: orders\ncolumns: [{name: id, type: INT}]\n")
     plan = project.plan(policy=instar.Policy.of("drop"))
     assert isinstance(plan, instar.Plan)
-    with pytest.raises(instar.InstarError, match="1 step needs a word .*: .* drops old: the values"):
+    with pytest.raises(
+        instar.InstarError, match=r"1 step needs a word .*: .* drops old: the values"
+    ):
         plan.apply()
     with pytest.raises(instar.InstarError, match="not confirmed"):
         plan.apply(confirm=lambda _: False)

@@ -143,7 +143,12 @@ _NO = "error[E403]: not confirmed; nothing of the plan was done"
         (b"y\n", 0, 2, "✓ main.orders  applied"),
         (b"n\n", 4, 3, _NO),
         (b"\x04", 4, 3, _NO),
-        (b"\x03", 130, 3, "error[E406]: interrupted at a question; what it asks about was not done"),
+        (
+            b"\x03",
+            130,
+            3,
+            "error[E406]: interrupted at a question; what it asks about was not done",
+        ),
     ],
 )
 def test_a_terminal_is_asked(shop: Shop, typed: bytes, code: int, columns: int, end: str) -> None:
@@ -166,6 +171,7 @@ def test_a_sealed_plan_is_applied_while_nothing_moves(shop: Shop, tmp_path: Path
     again = shop.run("apply", sealed)
     assert again.code == 3
     assert "error[E404]" in again.err
+    assert "has moved since (main.orders is as declared already)" in again.err
 
 
 def test_a_sealed_plan_refuses_another_policy_or_environment(shop: Shop, tmp_path: Path) -> None:

@@ -358,7 +358,8 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     "E404": CodeDoc(
         "The sealed plan no longer fits",
-        "A table, a manifest or the policy has moved since the plan was sealed.",
+        "A table or a manifest has moved since the plan was sealed, or it was applied before. The message"
+        " says what became of which table.",
         "Look at `instar plan` again and seal a new one.",
     ),
     "E405": CodeDoc(

@@ -24,13 +24,13 @@ from instar.cli.reports import (
     report_lines,
 )
 from instar.cli.screen import Color, LogFormat, Screen, use
-from instar.cli.seal import Seal, read_seal
+from instar.cli.seal import Seal, moved, read_seal
 from instar.cli.text import plan_text
 from instar.core.document import summary
 from instar.core.findings import Severity
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
-from instar.errors import Blocked, UsageError
+from instar.errors import Blocked, PlanMoved, UsageError
 
 if TYPE_CHECKING:
     from instar.app import Project
@@ -150,8 +150,18 @@ def _planned(work: Project, order: _Order) -> tuple[Plan, tuple[TableReport, ...
                 f" '{work.config.name}'",
                 hint="Name the right folder with --project.",
             )
-        work.check_sealed(found, order.seal.fingerprint)
+        _check_sealed(work, order.seal, found)
     return found, mended
+
+
+def _check_sealed(work: Project, seal: Seal, found: Plan) -> None:
+    try:
+        work.check_sealed(found, seal.fingerprint)
+    except PlanMoved as error:
+        told = "; ".join(moved(seal, found))
+        raise PlanMoved(
+            error.code, f"{error.message}{told and f' ({told})'}", hint=error.hint
+        ) from None
 
 
 def _refuse_blocked(found: Plan, before: Sequence[TableReport]) -> None:
