@@ -41,6 +41,7 @@ def test_an_error_is_sarif_and_markdown_too(shop: Shop) -> None:
     shop.declare(BROKEN)
     (result,) = json.loads(shop.run("plan", "--format", "sarif").out)["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("E103", "error")
+    assert "unknown key 'colums'. Did you mean" in result["message"]["text"]
     assert line(result) == ("tables/orders.yml", 2)
     assert shop.run("plan", "--format", "markdown").out.startswith("🛑 **E103** ")
 

@@ -309,6 +309,12 @@ def test_import_takes_tables_of_another_schema_that_is_named(shop: Shop) -> None
     assert shop.run("import", "sale.*").code == 2
 
 
+def test_import_tells_an_empty_schema_from_one_without_gaps(shop: Shop) -> None:
+    assert shop.run("import").out == "Every live table has a manifest.\n"
+    shop.sql("DROP TABLE main.orders")
+    assert shop.run("import").out == "Schema 'main' has no tables.\n"
+
+
 def test_init_says_nothing_when_it_is_to_be_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -340,6 +346,15 @@ def test_doctor_validate_schema_server(shop: Shop) -> None:
     assert "Doctor: everything is there." in healthy.out
     assert shop.run("validate").out == "Everything is valid.\n"
     assert "No local Spark server" in shop.run("server", "status").out
+
+
+def test_doctor_does_not_blame_the_engine_for_the_state_store(shop: Shop) -> None:
+    (shop.root / ".instar" / "state.db").write_text("not a database")
+    result = shop.run("doctor")
+    assert result.code == 1
+    assert "✗ state            E301: " in result.out
+    assert "✓ engine (duckdb)  answers; 1 table in schema 'main'" in result.out
+    assert "Doctor: 1 problem." in result.out
 
 
 def test_doctor_warns_of_unfinished_runs_and_names_the_command(shop: Shop) -> None:

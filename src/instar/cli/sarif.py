@@ -66,7 +66,8 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, where: Location | None, codes: list[str]) -> dict[str, Any]:
-    text = finding.message + (f" {finding.hint}" if finding.hint else "")
+    end = "" if finding.message.endswith((".", "!", "?")) else "."
+    text = finding.message + (f"{end} {finding.hint}" if finding.hint else "")
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),

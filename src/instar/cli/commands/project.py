@@ -160,7 +160,7 @@ def import_(
     screen = use(Screen(color, quiet, 0, log_format))
     with opened(project, screen) as (work, _):
         found = work.import_tables(env, tuple(tables or ()))
-        root = work.config.root
+        root, schema = work.config.root, work.environment(env).schema
     for path, text in found.manifests:
         shown = path.relative_to(root) if path.is_relative_to(root) else path
         if dry_run:
@@ -174,5 +174,9 @@ def import_(
     for why in found.left:
         screen.note(f"note: {why}")
     if not found.manifests:
-        every = "Every live table has a manifest."
+        every = (
+            "Every live table has a manifest."
+            if found.live
+            else f"Schema '{schema}' has no tables."
+        )
         screen.document("No manifest was written." if found.left else every)
