@@ -216,6 +216,14 @@ def test_not_null_with_a_default_for_the_rows() -> None:
     assert world.backend.inspect([NAME])[NAME].columns[1].default is None
 
 
+def test_that_a_default_replaces_nulls_is_said() -> None:
+    world = World("a INT", [{"a": 1}, {"a": None}])
+    plan = world.plan("a INT NOT NULL", hints={("a",): Hint(default="7")})
+    assert [c.reason for c in plan.changes] == ["rows that are NULL take the default"]
+    world.carry_out(plan)
+    assert world.backend.rows(NAME) == [{"a": 1}, {"a": 7}]
+
+
 # --- renames that are not said, or not clear --------------------------------------------------------
 
 

@@ -172,7 +172,7 @@ class _Normalizer(Normalizer):
             return "NULL"
         text = safe_text(sql, names)
         if rows and (problem := binding_problem(text, rows)):
-            self.bad(what, sql, problem, path)
+            self.bad(what, sql, problem, path, rows)
             return "NULL"
         return text
 
