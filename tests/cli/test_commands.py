@@ -315,6 +315,18 @@ def test_import_tells_an_empty_schema_from_one_without_gaps(shop: Shop) -> None:
     assert shop.run("import").out == "Schema 'main' has no tables.\n"
 
 
+@pytest.mark.parametrize("command", ["plan", "apply", "drift"])
+def test_a_project_that_declares_nothing_is_not_taken_for_one_that_is_in_order(
+    shop: Shop, command: str
+) -> None:
+    (shop.root / "tables").rename(shop.root / "table")
+    result = shop.run(command, "-q")
+    assert result.code == 0
+    assert result.err == (
+        "warning: nothing is declared: no manifest in tables/, and no model that this environment runs\n"
+    )
+
+
 def test_init_says_nothing_when_it_is_to_be_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

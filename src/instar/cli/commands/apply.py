@@ -12,6 +12,7 @@ import typer
 
 from instar.cli import options as o
 from instar.cli.ask import confirmer
+from instar.cli.commands.plan import warn_of_nothing
 from instar.cli.lines import render
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
@@ -116,6 +117,7 @@ def _tell(
         screen.json(apply_document(found, report, tables, seconds))
     else:
         screen.document(render(apply_lines(found, report, tables, seconds), screen.out))
+    warn_of_nothing(screen, found)
     screen.event("change_summary", **summary(found), applied=sum(t.ok for t in tables))
 
 

@@ -79,10 +79,19 @@ def exit_code(found: Plan, *, detailed: bool) -> int:
 
 
 def told(screen: Screen, found: Plan, began: float) -> None:
+    warn_of_nothing(screen, found)
     screen.event("change_summary", **summary(found))
     took = seconds_text(time.monotonic() - began)
     if screen.log_format is LogFormat.TEXT:
         screen.note(f"Looked at {plural(len(found.tables), 'table')} in {took}.")
+
+
+def warn_of_nothing(screen: Screen, found: Plan) -> None:
+    """A folder that was moved or misspelled must not look like tables that are as they should be."""
+    if not found.tables:
+        screen.warn(
+            "nothing is declared: no manifest in tables/, and no model that this environment runs"
+        )
 
 
 def _shown(
