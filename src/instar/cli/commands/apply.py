@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from instar.cli import completing
 from instar.cli import options as o
 from instar.cli.ask import confirmer
 from instar.cli.commands.plan import warn_of_nothing
@@ -42,6 +43,7 @@ What = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Argument(
         metavar="PLAN|TABLE",
+        autocompletion=completing.tables,
         help="A sealed plan (`instar plan --out FILE`), or the tables to apply; all when not given.",
     ),
 ]
