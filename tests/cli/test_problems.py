@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from instar.cli import main, screen
@@ -118,3 +121,16 @@ def test_interrupt_says_how_to_go_on(
     screen.use(screen.Screen())
     assert main.run([word]) == 130
     assert capsys.readouterr().err.rstrip().endswith(end)
+
+
+def test_a_job_that_is_cancelled_ends_as_by_ctrl_c() -> None:
+    code = (
+        "import os, signal; from instar.cli import main;"
+        " main.get_command = lambda _: os.kill(os.getpid(), signal.SIGTERM); main.main(['apply'])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.returncode == 130
+    assert "goes on where this stopped" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -53,6 +54,7 @@ def _root(
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """What the `instar` script calls."""
     words = sys.argv[1:] if args is None else list(args)
+    signal.signal(signal.SIGTERM, _stopped)
     code = run(words)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -60,6 +62,11 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         except BrokenPipeError:
             screen.discard(stream)
     sys.exit(code)
+
+
+def _stopped(_signal: int, _frame: object) -> NoReturn:
+    """A cancelled job of CI, a container that is stopped: as Ctrl-C, so that locks and statements are let go."""
+    raise KeyboardInterrupt
 
 
 def run(words: list[str]) -> int:
