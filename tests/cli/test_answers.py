@@ -103,6 +103,23 @@ def test_a_look_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (tmp_path / "data" / "dev.duckdb").exists()
 
 
+def test_drift_is_sarif_also_where_a_plan_has_nothing_to_say(shop: Shop) -> None:
+    clean = json.loads(shop.run("drift", "--format", "sarif").out)
+    assert clean["runs"][0]["results"] == []
+    shop.sql("ALTER TABLE main.orders DROP COLUMN old")
+    shop.declare("table: later\ncolumns: [{name: id, type: INT}]\n", "later")
+    ended = shop.run("drift", "--format", "sarif")
+    told = {line(r): r for r in json.loads(ended.out)["runs"][0]["results"]}
+    assert ended.code == 5
+    assert {r["ruleId"] for r in told.values()} == {"F505"}
+    assert told["tables/orders.yml", 1]["message"]["text"].startswith(
+        "[main.orders] differs from tables/orders.yml; back to it: + old INT. Take it over"
+    )
+    assert (
+        "is missing, declared in tables/later.yml" in told["tables/later.yml", 1]["message"]["text"]
+    )
+
+
 POINTED = """\
 table: orders
 primary_key: [id]

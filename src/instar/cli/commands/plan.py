@@ -14,7 +14,7 @@ from instar.cli.markdown import drift_markdown, plan_markdown
 from instar.cli.numbers import plural, seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import PlanFormat
-from instar.cli.sarif import plan_sarif
+from instar.cli.sarif import drift_sarif, plan_sarif
 from instar.cli.screen import Color, LogFormat, Paint, Screen, use
 from instar.cli.seal import write_seal
 from instar.cli.text import drift_text, plan_text
@@ -153,8 +153,10 @@ def drift(
             screen.json({**plan_document(found), "undeclared": names})
         case PlanFormat.MARKDOWN:
             screen.document(drift_markdown(found, name, found.undeclared))
+        case PlanFormat.SARIF:
+            screen.document(drift_sarif(found))
         case _:
-            screen.document(machine(found, format, name))
+            assert_never(format)
     told(screen, found, began)
     drifted = bool(found.unfinished) or any(t.changes for t in found.tables)
     raise typer.Exit(5 if drifted else 0)
