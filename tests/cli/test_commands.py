@@ -182,6 +182,8 @@ def test_a_sealed_plan_refuses_another_policy_or_environment(shop: Shop, tmp_pat
         result = shop.run("apply", sealed, *extra)
         assert result.code == 2
         assert "error[E411]" in result.err
+    shop.run("plan", "--allow-rewrite", "--out", sealed)
+    assert shop.run("apply", sealed, "--allow-rewrite").code == 0, "its own words are no others"
 
 
 def test_a_blocked_plan_is_not_sealed(shop: Shop, tmp_path: Path) -> None:
@@ -307,6 +309,15 @@ def test_import_takes_tables_of_another_schema_that_is_named(shop: Shop) -> None
     assert "table: sales.day" in (shop.root / "tables" / "day.yml").read_text()
     assert "nothing to do, 2 unchanged" in shop.run("plan").out
     assert shop.run("import", "sale.*").code == 2
+
+
+def test_import_says_where_it_cannot_write(shop: Shop) -> None:
+    shop.sql("CREATE TABLE main.extra (a INT)")
+    (shop.root / "tables").rename(shop.root / "elsewhere")
+    (shop.root / "tables").write_text("a file")
+    result = shop.run("import", "extra")
+    assert result.code == 2
+    assert "error[E142]" in result.err
 
 
 def test_import_tells_an_empty_schema_from_one_without_gaps(shop: Shop) -> None:

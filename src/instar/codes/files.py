@@ -165,6 +165,12 @@ FILES: dict[str, CodeDoc] = {
         "`instar init` never overwrites.",
         "Choose an empty folder, or remove the file that is named.",
     ),
+    "E142": CodeDoc(
+        "A file cannot be written",
+        "`instar init` or `instar import` met a folder that is a file, that may not be written, or a full"
+        " disk.",
+        "Check the folder and its permissions, or choose another one.",
+    ),
     # --- E15x models ---
     "E150": CodeDoc(
         "A model's frontmatter is broken",

@@ -128,11 +128,12 @@ def _ordered(what: tuple[str, ...], env: str | None, policy: Policy) -> _Order:
     if file is None or not (file.is_file() or file.suffix in (".plan", ".json")):
         return _Order(env, what, policy)
     seal = read_seal(file)
-    if policy != Policy():
+    if policy not in (Policy(), seal.policy):
         raise UsageError(
             "E411",
             "a sealed plan brings its own policy; it cannot be given another one here",
-            hint="Leave out --column-conflict and --allow-*, or seal a new plan with them.",
+            hint="Leave out --column-conflict (and INSTAR_COLUMN_CONFLICT) and --allow-*, or seal a new"
+            " plan with them.",
         )
     if env not in (None, seal.env):
         raise UsageError(

@@ -158,6 +158,8 @@ def import_(
 ) -> None:
     """Write manifests for live tables that have none, so that the next plan has nothing to do."""
     screen = use(Screen(color, quiet, 0, log_format))
+    from instar.sources.scaffold import write_new
+
     with opened(project, screen) as (work, _):
         found = work.import_tables(env, tuple(tables or ()))
         root, schema = work.config.root, work.environment(env).schema
@@ -166,10 +168,7 @@ def import_(
         if dry_run:
             screen.document(f"# {shown}\n{text}")
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # A file that appeared in between is someone's work.
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+            write_new(path, text)
             screen.document(f"wrote {shown}")
     for why in found.left:
         screen.note(f"note: {why}")
