@@ -121,6 +121,11 @@ def test_a_plan_applies_itself(tmp_path: Path) -> None:
     assert [c.name for t in project.live() for c in t.columns] == ["id"]
 
 
+def test_a_policy_of_an_unknown_word_names_the_known_ones() -> None:
+    with pytest.raises(instar.InstarError, match="one of preserve, reorder, drop, not 'dorp'"):
+        instar.Policy.of("dorp")
+
+
 def test_importing_instar_loads_no_engine() -> None:
     code = (
         "import sys, instar; from instar import Policy, Project;"
