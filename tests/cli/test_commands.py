@@ -392,6 +392,13 @@ def test_doctor_warns_of_unfinished_runs_and_names_the_command(shop: Shop) -> No
     assert "    help: `instar recover --env dev` finishes" in result.out
     assert "Doctor: 1 warning." in result.out
     assert "Plan: 1 to finish first." in shop.run("plan").out
+    asked = shop.run("recover", "--forget")
+    assert asked.code == 4
+    assert "- Forget the unfinished runs of 'dev' (main.orders); what they left behind" in asked.err
+    assert (
+        "main.orders: the unfinished run is forgotten" in shop.run("recover", "--forget", "-y").err
+    )
+    assert shop.run("recover", "--forget").out == "Nothing was left unfinished.\n"
 
 
 def test_a_mistake_in_a_file_is_shown_where_it_is(shop: Shop) -> None:

@@ -213,7 +213,8 @@ def recover(
     """Finish every run that an interrupted apply left behind."""
     screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, watcher):
-        if forget and not _sure(screen, watcher, work.environment(env).name, yes):
+        left = _left_open(work, env) if forget else ()
+        if left and not _sure(screen, watcher, work.environment(env).name, left, yes):
             screen.note("Nothing was forgotten.")
             raise typer.Exit(4)
         reports = tuple(work.recover(env, forget=forget))
@@ -221,7 +222,7 @@ def recover(
         screen.json([report_document(r) for r in reports])
     elif reports:
         screen.document(render(report_lines(reports), screen.out))
-    elif not forget:
+    elif not left:
         screen.document("Nothing was left unfinished.")
     raise typer.Exit(exit_code(reports))
 
@@ -231,6 +232,17 @@ class _Sure:
     text: str
 
 
-def _sure(screen: Screen, watcher: Watcher, env: str, yes: bool) -> bool:
-    question = _Sure(f"Forget the unfinished runs of '{env}'; what they left behind stays as it is")
+def _left_open(work: Project, env: str | None) -> tuple[str, ...]:
+    """The tables whose runs did not end, each once."""
+    from instar.app.opening import open_state
+
+    with open_state(work.config, reading=True) as store:
+        runs = store.unfinished(work.environment(env).name)
+    return tuple(dict.fromkeys(str(run.table) for run in runs))
+
+
+def _sure(screen: Screen, watcher: Watcher, env: str, left: Sequence[str], yes: bool) -> bool:
+    question = _Sure(
+        f"Forget the unfinished runs of '{env}' ({', '.join(left)}); what they left behind stays as it is"
+    )
     return confirmer(screen, yes=yes, before=watcher.pause)([question])
