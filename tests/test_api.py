@@ -108,8 +108,12 @@ def test_a_plan_applies_itself(tmp_path: Path) -> None:
     orders.write_text("table: orders\ncolumns: [{name: id, type: INT}]\n")
     plan = project.plan(policy=instar.Policy.of("drop"))
     assert isinstance(plan, instar.Plan)
-    with pytest.raises(instar.InstarError, match="need a word"):
+    with pytest.raises(
+        instar.InstarError, match=r"1 step needs a word .*: .* drops old: the values"
+    ):
         plan.apply()
+    with pytest.raises(instar.InstarError, match="not confirmed"):
+        plan.apply(confirm=lambda _: False)
     asked: list[str] = []
     report = plan.apply(
         confirm=lambda questions: bool(asked.extend(q.text for q in questions) or 1)
@@ -117,6 +121,11 @@ def test_a_plan_applies_itself(tmp_path: Path) -> None:
     assert report.tables[0].ok
     assert "old" in asked[0]
     assert [c.name for t in project.live() for c in t.columns] == ["id"]
+
+
+def test_a_policy_of_an_unknown_word_names_the_known_ones() -> None:
+    with pytest.raises(instar.InstarError, match="one of preserve, reorder, drop, not 'dorp'"):
+        instar.Policy.of("dorp")
 
 
 def test_importing_instar_loads_no_engine() -> None:

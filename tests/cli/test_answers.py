@@ -41,6 +41,7 @@ def test_an_error_is_sarif_and_markdown_too(shop: Shop) -> None:
     shop.declare(BROKEN)
     (result,) = json.loads(shop.run("plan", "--format", "sarif").out)["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("E103", "error")
+    assert "unknown key 'colums'. Did you mean" in result["message"]["text"]
     assert line(result) == ("tables/orders.yml", 2)
     assert shop.run("plan", "--format", "markdown").out.startswith("🛑 **E103** ")
 
@@ -100,6 +101,23 @@ def test_a_look_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert not (tmp_path / ".instar" / "state.db").exists()
     assert shop.run("apply").code == 0
     assert (tmp_path / "data" / "dev.duckdb").exists()
+
+
+def test_drift_is_sarif_also_where_a_plan_has_nothing_to_say(shop: Shop) -> None:
+    clean = json.loads(shop.run("drift", "--format", "sarif").out)
+    assert clean["runs"][0]["results"] == []
+    shop.sql("ALTER TABLE main.orders DROP COLUMN old")
+    shop.declare("table: later\ncolumns: [{name: id, type: INT}]\n", "later")
+    ended = shop.run("drift", "--format", "sarif")
+    told = {line(r): r for r in json.loads(ended.out)["runs"][0]["results"]}
+    assert ended.code == 5
+    assert {r["ruleId"] for r in told.values()} == {"F505"}
+    assert told["tables/orders.yml", 1]["message"]["text"].startswith(
+        "[main.orders] differs from tables/orders.yml; back to it: + old INT. Take it over"
+    )
+    assert (
+        "is missing, declared in tables/later.yml" in told["tables/later.yml", 1]["message"]["text"]
+    )
 
 
 POINTED = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import duckdb
@@ -133,15 +134,29 @@ def test_yes_is_a_word(shop: Shop) -> None:
     assert "Plan: nothing to do" in shop.run("plan").out
 
 
+_NO = "error[E403]: not confirmed; nothing of the plan was done"
+
+
 @pytest.mark.parametrize(
-    ("typed", "code", "columns"),
-    [(b"y\n", 0, 2), (b"n\n", 4, 3), (b"\x04", 4, 3), (b"\x03", 130, 3)],
+    ("typed", "code", "columns", "end"),
+    [
+        (b"y\n", 0, 2, "✓ main.orders  applied"),
+        (b"n\n", 4, 3, _NO),
+        (b"\x04", 4, 3, _NO),
+        (
+            b"\x03",
+            130,
+            3,
+            "error[E406]: interrupted at a question; what it asks about was not done",
+        ),
+    ],
 )
-def test_a_terminal_is_asked(shop: Shop, typed: bytes, code: int, columns: int) -> None:
+def test_a_terminal_is_asked(shop: Shop, typed: bytes, code: int, columns: int, end: str) -> None:
     """^D at the prompt is a no; ^C ends the command."""
     shop.declare(ORDERS.replace("  - {name: old, type: INT}\n", ""))
     ended, seen = in_terminal(DROP, typed, shop.root, when="[y/N]")
     assert "Go on? [y/N]" in seen
+    assert end in re.sub(r"\x1b\[[0-9;]*m", "", seen)
     assert "Traceback" not in seen
     assert ended == code
     assert len(shop.sql("SELECT * FROM main.orders")[0]) == columns
@@ -156,6 +171,7 @@ def test_a_sealed_plan_is_applied_while_nothing_moves(shop: Shop, tmp_path: Path
     again = shop.run("apply", sealed)
     assert again.code == 3
     assert "error[E404]" in again.err
+    assert "has moved since (main.orders is as declared already)" in again.err
 
 
 def test_a_sealed_plan_refuses_another_policy_or_environment(shop: Shop, tmp_path: Path) -> None:
@@ -166,6 +182,8 @@ def test_a_sealed_plan_refuses_another_policy_or_environment(shop: Shop, tmp_pat
         result = shop.run("apply", sealed, *extra)
         assert result.code == 2
         assert "error[E411]" in result.err
+    shop.run("plan", "--allow-rewrite", "--out", sealed)
+    assert shop.run("apply", sealed, "--allow-rewrite").code == 0, "its own words are no others"
 
 
 def test_a_blocked_plan_is_not_sealed(shop: Shop, tmp_path: Path) -> None:
@@ -293,6 +311,33 @@ def test_import_takes_tables_of_another_schema_that_is_named(shop: Shop) -> None
     assert shop.run("import", "sale.*").code == 2
 
 
+def test_import_says_where_it_cannot_write(shop: Shop) -> None:
+    shop.sql("CREATE TABLE main.extra (a INT)")
+    (shop.root / "tables").rename(shop.root / "elsewhere")
+    (shop.root / "tables").write_text("a file")
+    result = shop.run("import", "extra")
+    assert result.code == 2
+    assert "error[E142]" in result.err
+
+
+def test_import_tells_an_empty_schema_from_one_without_gaps(shop: Shop) -> None:
+    assert shop.run("import").out == "Every live table has a manifest.\n"
+    shop.sql("DROP TABLE main.orders")
+    assert shop.run("import").out == "Schema 'main' has no tables.\n"
+
+
+@pytest.mark.parametrize("command", ["plan", "apply", "drift"])
+def test_a_project_that_declares_nothing_is_not_taken_for_one_that_is_in_order(
+    shop: Shop, command: str
+) -> None:
+    (shop.root / "tables").rename(shop.root / "table")
+    result = shop.run(command, "-q")
+    assert result.code == 0
+    assert result.err == (
+        "warning: nothing is declared: no manifest in tables/, and no model that this environment runs\n"
+    )
+
+
 def test_init_says_nothing_when_it_is_to_be_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -326,6 +371,15 @@ def test_doctor_validate_schema_server(shop: Shop) -> None:
     assert "No local Spark server" in shop.run("server", "status").out
 
 
+def test_doctor_does_not_blame_the_engine_for_the_state_store(shop: Shop) -> None:
+    (shop.root / ".instar" / "state.db").write_text("not a database")
+    result = shop.run("doctor")
+    assert result.code == 1
+    assert "✗ state            E301: " in result.out
+    assert "✓ engine (duckdb)  answers; 1 table in schema 'main'" in result.out
+    assert "Doctor: 1 problem." in result.out
+
+
 def test_doctor_warns_of_unfinished_runs_and_names_the_command(shop: Shop) -> None:
     shop.declare(ORDERS + "  - {name: note, type: STRING}\n")
     project = Project.load(shop.root)
@@ -338,6 +392,13 @@ def test_doctor_warns_of_unfinished_runs_and_names_the_command(shop: Shop) -> No
     assert "    help: `instar recover --env dev` finishes" in result.out
     assert "Doctor: 1 warning." in result.out
     assert "Plan: 1 to finish first." in shop.run("plan").out
+    asked = shop.run("recover", "--forget")
+    assert asked.code == 4
+    assert "- Forget the unfinished runs of 'dev' (main.orders); what they left behind" in asked.err
+    assert (
+        "main.orders: the unfinished run is forgotten" in shop.run("recover", "--forget", "-y").err
+    )
+    assert shop.run("recover", "--forget").out == "Nothing was left unfinished.\n"
 
 
 def test_a_mistake_in_a_file_is_shown_where_it_is(shop: Shop) -> None:

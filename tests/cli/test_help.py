@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.running import environment, instar
+from instar.cli import main
 from instar.cli.help import load
 from instar.cli.index import COMMANDS, EXIT_CODES, GROUPS
 
@@ -157,3 +159,36 @@ def test_completion_completes() -> None:
     assert complete("instar pl") == ["plan"]
     assert "--allow-rewrite" in complete("instar plan --allow")
     assert complete("instar plan --column-conflict re") == ["reorder"]
+    assert complete("instar explain F30") == ["F301", "F302"]
+    assert complete("instar plan ") == [], "without a project"
+
+
+def test_completion_knows_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "instar.yml").write_text(
+        "name: p\nenvironments:\n  dev: {type: duckdb}\n  de prod: {type: duckdb}\n"
+        "  prod-eu: {type: duckdb, database: '${NO_SUCH_DATABASE}'}\n"
+    )
+    for name in ("orders", "sales.orders", "other", "`o dd`"):
+        (tmp_path / "tables" / f"{len(name)}.yml").write_text(
+            f"table: '{name}'\ncolumns: [{{name: a, type: INT}}]\n"
+        )
+
+    def offered(words: str) -> list[str]:
+        monkeypatch.setenv("_INSTAR_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        with pytest.raises(SystemExit):
+            main.run([])
+        return capsys.readouterr().out.split()
+
+    at = f"--project {tmp_path}"
+    assert offered(f"instar plan {at} --env ") == ["dev", "prod-eu"]
+    assert offered(f"instar diff {at} de") == ["dev"]
+    for command in ("plan", "apply", "drift", "history", "revert", "cleanup"):
+        assert offered(f"instar {command} {at} o") == ["orders", "other"]
+    assert offered(f"instar plan {at} sales.") == ["sales.orders"]
+    (tmp_path / "instar.yml").write_text("nonsense")
+    assert offered(f"instar plan {at} o") == []

@@ -63,3 +63,9 @@ def test_a_table_that_is_not_evolved_is_named_unless_others_were_asked_for() -> 
     assert imported(engine, "main", {}, (), TABLES).left == (said,)
     assert imported(engine, "main", {}, ("raw",), TABLES).left == (said,)
     assert imported(engine, "main", {}, ("orders",), TABLES).left == ()
+
+
+def test_files_are_told_apart_where_upper_and_lower_case_are_one() -> None:
+    found = imported(lake(Catalog("A.b", "a/b"), Catalog()), "main", {}, (), TABLES)
+    assert [path.name for path, _ in found.manifests] == ["A_b.yml", "a_b_2.yml"]
+    assert found.live == 2

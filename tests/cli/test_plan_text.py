@@ -13,6 +13,7 @@ from cli import samples
 from instar.cli.lines import render
 from instar.cli.markdown import plan_markdown
 from instar.cli.mermaid import flowchart
+from instar.cli.problems import finding_lines
 from instar.cli.screen import PLAIN, Paint, to_ascii
 from instar.cli.text import apply_command, drift_text, plan_text, summary_line
 from instar.core.changes import AddColumn
@@ -116,6 +117,13 @@ def test_a_new_column_is_shown_where_it_will_be() -> None:
 def test_a_sealed_plan_names_its_file() -> None:
     text = plan_text(samples.plan(samples.customers()), PLAIN, sealed="my plan.json")
     assert text.endswith("To do exactly this: instar apply 'my plan.json'")
+
+
+def test_witnesses_that_look_alike_are_told_apart() -> None:
+    texts = ("", " x", "x ", "NULL", None, "it's")
+    finding = Finding("F201", Severity.ERROR, "lost", witnesses=tuple({"v": t} for t in texts))
+    shown = render(finding_lines(finding, every_row=True), PLAIN).splitlines()
+    assert [line.strip() for line in shown[3:]] == ["''", "' x'", "'x '", "'NULL'", "NULL", "it's"]
 
 
 def test_witnesses_stop_at_five_and_the_rest_is_counted() -> None:

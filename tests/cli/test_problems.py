@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from instar.cli import main, screen
@@ -100,6 +103,34 @@ def test_a_crash_can_be_looked_into(command, monkeypatch: pytest.MonkeyPatch) ->
     assert "Traceback" in said
 
 
-def test_interrupt_says_how_to_go_on(command) -> None:  # type: ignore[no-untyped-def]
-    _, said = command(KeyboardInterrupt())
-    assert "`instar apply`" in said
+@pytest.mark.parametrize(
+    ("word", "end"),
+    [
+        ("plan", "interrupted; no table was touched."),
+        ("apply", "help: `instar apply` (or `instar recover`) goes on where this stopped."),
+        ("run", "help: `instar run --resume` goes on where this stopped."),
+    ],
+)
+def test_interrupt_says_how_to_go_on(
+    word: str, end: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "get_command", stopped)
+    screen.use(screen.Screen())
+    assert main.run([word]) == 130
+    assert capsys.readouterr().err.rstrip().endswith(end)
+
+
+def test_a_job_that_is_cancelled_ends_as_by_ctrl_c() -> None:
+    code = (
+        "import os, signal; from instar.cli import main;"
+        " main.get_command = lambda _: os.kill(os.getpid(), signal.SIGTERM); main.main(['apply'])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.returncode == 130
+    assert "goes on where this stopped" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -13,10 +13,12 @@ import pytest
 from cli import samples
 from instar.cli.ask import confirmer
 from instar.cli.screen import Screen
-from instar.cli.seal import Seal, read_seal, write_seal
+from instar.cli.seal import Seal, moved, read_seal, write_seal
 from instar.core.document import fingerprint
 from instar.core.findings import Finding, Severity
+from instar.core.plan import Cost, Status, TablePlan
 from instar.core.policy import ColumnConflict, Policy
+from instar.core.schema import TableName
 from instar.errors import ConfirmationNeeded, PlanMoved, UsageError
 
 
@@ -73,6 +75,27 @@ def test_anything_else_is_no_sealed_plan(tmp_path: Path, text: str) -> None:
         read_seal(tmp_path / "p")
     assert caught.value.code == "E410"
     assert str(tmp_path / "p") in str(caught.value.where)
+
+
+def test_what_moved_since_is_told_by_table(tmp_path: Path) -> None:
+    was = samples.customers()
+    write_seal(tmp_path / "p", samples.plan(was), "shop", ())
+    seal = read_seal(tmp_path / "p")
+
+    def told(*tables: TablePlan) -> tuple[str, ...]:
+        return moved(seal, samples.plan(*tables))
+
+    step = was.steps[0]
+    name = str(was.table)
+    other = replace(was, table=TableName("main", "z"))
+    assert told(was) == ()
+    assert told(replace(was, steps=(replace(step, cost=Cost(rows=9)),))) == (), "rows come and go"
+    assert told(other) == (f"{name} is no longer declared", "main.z is declared since")
+    assert told(replace(was, status=Status.BLOCKED, steps=())) == (f"{name} is blocked now",)
+    assert told(replace(was, changes=(), steps=())) == (f"{name} is as declared already",)
+    assert told(replace(was, steps=(replace(step, sql=("SELECT 1",)),))) == (
+        f"{name} needs other steps now",
+    )
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

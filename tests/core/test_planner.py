@@ -239,6 +239,14 @@ def test_not_null_with_a_default_for_the_rows() -> None:
     assert world.backend.inspect([NAME])[NAME].columns[1].default is None
 
 
+def test_that_a_default_replaces_nulls_is_said() -> None:
+    world = World("a INT", [{"a": 1}, {"a": None}])
+    plan = world.plan("a INT NOT NULL", hints={("a",): Hint(default="7")})
+    assert [c.reason for c in plan.changes] == ["rows that are NULL take the default"]
+    world.carry_out(plan)
+    assert world.backend.rows(NAME) == [{"a": 1}, {"a": 7}]
+
+
 # --- renames that are not said, or not clear --------------------------------------------------------
 
 
@@ -257,6 +265,19 @@ def test_a_drop_and_an_add_of_one_type_propose_a_rename() -> None:
 def test_a_column_that_goes_is_said_to_go() -> None:
     plan = World("id INT\nemail STRING").plan("id INT\nmail STRING", DROP)
     assert "'mail' is new and 'email' goes, both STRING" in plan.findings[0].message
+
+
+def test_a_new_column_beside_several_that_go_is_one_doubt_about_the_likeliest() -> None:
+    live = "id INT\n" + "\n".join(f"{c} STRING" for c in ("a", "email", "b", "c", "d", "e"))
+    plan = World(live).plan("id INT\nmail STRING\nx STRING", DROP)
+    doubts = [f for f in plan.findings if f.code == "F105"]
+    assert [f.path for f in doubts] == [("mail",), ("x",)]
+    assert doubts[0].message == (
+        "[s.t] 'mail' is new and 'a', 'email', 'b', 'c', 'd' and 1 more go, all STRING: is it a rename?"
+    )
+    assert doubts[0].hint == (
+        "If so, say `renamed_from: email`, or another of them; else the values do not follow."
+    )
 
 
 def test_an_expression_at_a_column_that_is_only_renamed_is_not_run_and_that_is_said() -> None:

@@ -197,6 +197,31 @@ def test_a_variable_is_missed_only_where_it_is_used(tmp_path: Path) -> None:
     assert named.value.hint == "Did you mean 'prod'?"
 
 
+def test_a_setting_that_is_nothing_but_empty_variables_is_no_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.setenv("BLANK", " ")
+    monkeypatch.setenv("SAID", "x")
+    text = (
+        "name: p\ndefault_env: a\nenvironments:\n"
+        '  a: {type: duckdb, database: "${SAID}${EMPTY}", schema: "s${EMPTY}"}\n'
+        '  b: {type: duckdb, database: "${EMPTY}"}\n'
+        '  c: {type: duckdb, database: " ${EMPTY}${BLANK} "}\n'
+    )
+    found = load(tmp_path, text)
+    assert (found.environment().database, found.environment().schema) == ("x", "s")
+    told = {}
+    for name in ("b", "c"):
+        with pytest.raises(ProjectError) as caught:
+            found.environment(name)
+        told[name] = (caught.value.code, caught.value.message, str(caught.value.where))
+    assert told == {
+        "b": ("E107", "the environment variable EMPTY is empty", "instar.yml:5:31"),
+        "c": ("E107", "the environment variables EMPTY and BLANK are empty", "instar.yml:6:31"),
+    }
+
+
 def test_every_mistake_of_the_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(ProjectError) as caught:
         load(

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from instar.errors import ProjectError
+from instar.errors import ProjectError, UsageError
 from instar.sources.manifest import load_manifests
 from instar.sources.project import load_project
 from instar.sources.scaffold import init_project
@@ -36,6 +36,16 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert caught.value.code == "E141"
     assert not (tmp_path / "instar.yml").exists()
     assert (tmp_path / "tables" / "orders.yml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("root", ["file", "file/below"])
+def test_a_folder_that_is_a_file_is_said(tmp_path: Path, root: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError) as caught:
+        init_project(tmp_path / root)
+    assert caught.value.code == "E142"
+    assert "instar.yml cannot be written: " in caught.value.message
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from instar.app.events import Listener
 from instar.app.leaving import tell_absent
-from instar.app.opening import open_state, open_world
+from instar.app.opening import open_state, opened
 from instar.app.placing import located
 from instar.backends.registry import rules_for
 from instar.core.findings import Finding, Severity
@@ -102,8 +102,12 @@ def _state(project: Project, env: str) -> str | Diagnosis:
 
 
 def _engine(project: Project, env: Environment) -> str:
-    with open_world(project.config, env, project.listener, reading=True) as world:
-        names = [name for b in world.engine.backends.values() for name in b.list_tables(env.schema)]
+    """Apart from the state store: what is wrong with that has a line of its own."""
+    engine = opened(project.config, env, project.listener, reading=True)
+    try:
+        names = [name for b in engine.backends.values() for name in b.list_tables(env.schema)]
+    finally:
+        engine.close()
     return f"answers; {_tables(len(set(names)))} in schema '{env.schema}'"
 
 

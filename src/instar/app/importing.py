@@ -19,10 +19,14 @@ Formats = Mapping[str, Table]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """`manifests` are (path, text) each, not yet written; `left` says why a live table has none."""
+    """`manifests` are (path, text) each, not yet written; `left` says why a live table has none.
+
+    `live`: how many tables there are, with a manifest or without.
+    """
 
     manifests: tuple[tuple[Path, str], ...]
     left: tuple[str, ...] = ()
+    live: int = 0
 
 
 def imported(
@@ -57,8 +61,9 @@ def imported(
         )
         left += _clashing(name, kept, live[name])
         if format_ is None:
-            made[_path(folder, name, made)] = manifest_text(live[name][kept])
-    return Imported(tuple(made.items()), tuple(left))
+            taken = {path.name.casefold() for path in made}
+            made[_path(folder, name, taken)] = manifest_text(live[name][kept])
+    return Imported(tuple(made.items()), tuple(left), len(live))
 
 
 def _schemas(schema: str, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -107,10 +112,10 @@ def _clashing(name: TableName, kept: str, tables: Formats) -> Iterator[str]:
             )
 
 
-def _path(folder: Path, name: TableName, taken: Container[Path]) -> Path:
-    """A file name that is safe everywhere."""
+def _path(folder: Path, name: TableName, taken: Container[str]) -> Path:
+    """A file name that is safe everywhere, also where upper and lower case are one."""
     safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name.name) or "table"
     path, n = folder / f"{safe}.yml", 2
-    while path.exists() or path in taken:
+    while path.exists() or path.name.casefold() in taken:
         path, n = folder / f"{safe}_{n}.yml", n + 1
     return path

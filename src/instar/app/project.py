@@ -309,7 +309,7 @@ class Project:
         if fingerprint(plan) != sealed:
             raise PlanMoved(
                 "E404",
-                "the sealed plan no longer fits: a table, a manifest or the policy has moved since",
+                "the sealed plan no longer fits: a table or a manifest has moved since",
                 hint="Look at `instar plan` again and seal a new one.",
             )
 

@@ -43,12 +43,17 @@ def ask_all(
     asked: Sequence[Question], confirm: Callable[[Sequence[Question]], bool] | None
 ) -> None:
     """Every question at once; a no ends it, and so does nobody who could be asked."""
-    if asked and not (confirm is not None and confirm(asked)):
+    if not asked:
+        return
+    if confirm is None:
+        count = "1 step needs" if len(asked) == 1 else f"{len(asked):,} steps need"
         raise ConfirmationNeeded(
             "E403",
-            f"{len(asked)} step(s) need a word before anything is touched",
-            hint="Answer the question, or pass --yes where nobody can be asked.",
+            f"{count} a word before anything is touched: {'; '.join(q.text for q in asked)}",
+            hint="Pass `confirm`, which gets the questions and says yes or no (--yes says yes to all).",
         )
+    if not confirm(asked):
+        raise ConfirmationNeeded("E403", "not confirmed; nothing of the plan was done")
 
 
 def _asked(table: TablePlan) -> Iterator[Question]:

@@ -9,7 +9,7 @@ from typing import Protocol
 from instar.cli.lines import clean
 from instar.cli.screen import Screen
 from instar.core.numbers import plural
-from instar.errors import ConfirmationNeeded
+from instar.errors import ConfirmationNeeded, Interrupted
 
 
 class Asked(Protocol):
@@ -61,7 +61,12 @@ def _asked(screen: Screen, question: Asked) -> bool:
     end = "" if whole else " [y/N]" if line.endswith("?") else ". Go on? [y/N]"
     sys.stderr.write(f"{screen.err('bold yellow', '?')} {line}{end} ")
     sys.stderr.flush()
-    answer = sys.stdin.readline()
+    try:
+        answer = sys.stdin.readline()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        words = "interrupted at a question; what it asks about was not done"
+        raise Interrupted("E406", words) from None
     if not answer:
         sys.stderr.write("\n")
     return answer.strip().lower() in (("yes",) if whole else ("y", "yes"))

@@ -97,5 +97,12 @@ def witness_table(
 
 
 def _cell(value: str | None, limit: int | None) -> str:
-    text = "NULL" if value is None else clean(value)
+    text = clean(told_apart(value))
     return text if limit is None else shorten(text, limit)
+
+
+def told_apart(value: str | None) -> str:
+    """A value of a row: in quotes where it would look like nothing, like another text or like NULL."""
+    if value is None:
+        return "NULL"
+    return f"'{value}'" if value != value.strip(" ") or value in ("", "NULL") else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -54,6 +55,7 @@ def _root(
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """What the `instar` script calls."""
     words = sys.argv[1:] if args is None else list(args)
+    signal.signal(signal.SIGTERM, _stopped)
     code = run(words)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -61,6 +63,11 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         except BrokenPipeError:
             screen.discard(stream)
     sys.exit(code)
+
+
+def _stopped(_signal: int, _frame: object) -> NoReturn:
+    """A cancelled job of CI, a container that is stopped: as Ctrl-C, so that locks and statements are let go."""
+    raise KeyboardInterrupt
 
 
 def run(words: list[str]) -> int:
@@ -84,7 +91,7 @@ def run(words: list[str]) -> int:
     except Exception as error:
         return _crashed(error, words)
     if answer == 130:
-        _interrupted()
+        _interrupted(words)
     return answer if isinstance(answer, int) else 0
 
 
@@ -130,11 +137,26 @@ def _usage(error: Any, words: list[str]) -> tuple[str, str]:
     return text[:1].lower() + text[1:], f"`{command} --help` shows what is possible."
 
 
-def _interrupted() -> None:
+_GO_ON = "`instar apply` (or `instar recover`) goes on where this stopped."
+_RESUMED_BY = {
+    "apply": _GO_ON,
+    "recover": _GO_ON,
+    "revert": _GO_ON,
+    "cleanup": _GO_ON,
+    "run": "`instar run --resume` goes on where this stopped.",
+}
+"""The commands that change tables: what goes on with each. The others touch none."""
+
+
+def _interrupted(words: list[str]) -> None:
     shown = screen.current()
     shown.event("interrupted")
-    shown.problem("interrupted; what was begun is in the journal.")
-    shown.problem("  help: `instar apply` (or `instar recover`) goes on where this stopped.")
+    resumed_by = _RESUMED_BY.get(next(iter(words), ""))
+    if resumed_by is None:
+        shown.problem("interrupted; no table was touched.")
+        return
+    shown.problem("interrupted; what was begun, if anything, is in the journal.")
+    shown.problem(f"  help: {resumed_by}")
 
 
 def _crashed(error: Exception, words: list[str]) -> int:

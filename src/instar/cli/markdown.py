@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from instar.cli.lines import clean, render, shorten
+from instar.cli.lines import clean, render, shorten, told_apart
 from instar.cli.mermaid import MOST_EDGES, flowchart
 from instar.cli.numbers import cost_text
 from instar.cli.screen import PLAIN
@@ -156,7 +156,7 @@ def _finding(finding: Finding) -> list[str]:
         lines.append("| " + " | ".join(_cell(n) for n in names) + " |")
         lines.append("|" + "---|" * len(names))
         for row in rows:
-            cells = ["NULL" if row.get(n) is None else _cell(row[n] or "") for n in names]
+            cells = [_cell(told_apart(row.get(n))) for n in names]
             lines.append("| " + " | ".join(cells) + " |")
         more = max(finding.count or 0, len(finding.witnesses)) - len(rows)
         lines += ["", f"and {more:,} more"] if more > 0 else []

@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from instar.cli import completing
 from instar.cli.screen import Color, LogFormat
 from instar.core.policy import ColumnConflict
 
@@ -53,6 +54,7 @@ Env = Annotated[
         "-e",
         metavar="NAME",
         envvar="INSTAR_ENV",
+        autocompletion=completing.environments,
         rich_help_panel=PROJECT_PANEL,
         help="The environment of instar.yml; its default_env when not given.",
     ),
@@ -71,6 +73,7 @@ Tables = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Argument(
         metavar="TABLE",
+        autocompletion=completing.tables,
         help="Only these tables: names, schema.table, or patterns such as 'sales.*'.",
     ),
 ]

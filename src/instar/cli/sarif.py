@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
 from instar import __version__
+from instar.cli.lines import render
+from instar.cli.screen import PLAIN
+from instar.cli.text import drift_words, drifted_lines
 from instar.codes import CODES
 from instar.core.findings import Finding, Severity
-from instar.core.plan import Plan
+from instar.core.plan import Plan, TablePlan
 from instar.errors import Location
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -20,8 +24,25 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def plan_sarif(plan: Plan) -> str:
-    pairs = [(f, f.where or _origin(t.origin)) for t in plan.tables for f in t.findings]
-    return sarif(pairs)
+    return sarif(pair for t in plan.tables for pair in _found(t))
+
+
+def drift_sarif(plan: Plan) -> str:
+    """Each table that has drifted is a result at its manifest, before what is said of its columns."""
+    told = ((t, [_drifted(t, plan.env)] if t.changes else []) for t in plan.tables)
+    return sarif(p for t, own in told for p in (*own, *_found(t)))
+
+
+def _found(table: TablePlan) -> list[tuple[Finding, Location | None]]:
+    return [(f, f.where or _origin(table.origin)) for f in table.findings]
+
+
+def _drifted(table: TablePlan, env: str) -> tuple[Finding, Location | None]:
+    lines = (" ".join(render([line], PLAIN).split()) for line in drifted_lines(table))
+    back = "; ".join(line for line in lines if line.startswith(("+ ", "- ", "~ ")))
+    words = f"[{table.table}] {drift_words(table)}; back to it: {back}."
+    hint = f"Take it over into the manifest, or look at `instar plan --env {shlex.quote(env)}`."
+    return Finding("F505", Severity.WARNING, words, hint), _origin(table.origin)
 
 
 def findings_sarif(findings: Iterable[Finding], where: Location | None = None) -> str:
@@ -66,7 +87,8 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, where: Location | None, codes: list[str]) -> dict[str, Any]:
-    text = finding.message + (f" {finding.hint}" if finding.hint else "")
+    end = "" if finding.message.endswith((".", "!", "?")) else "."
+    text = finding.message + (f"{end} {finding.hint}" if finding.hint else "")
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),

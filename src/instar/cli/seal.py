@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ class Seal:
     tables: tuple[str, ...]
     policy: Policy
     fingerprint: str
+    planned: tuple[dict[str, Any], ...] = field(default=(), compare=False, repr=False)
+    """The tables as their documents said them, to tell what has moved."""
 
 
 def write_seal(path: Path, plan: Plan, project: str, tables: tuple[str, ...]) -> None:
@@ -58,6 +61,33 @@ def read_seal(path: Path) -> Seal:
     except ValueError as error:
         raise _unsealed(path) from error
     return _seal(path, document)
+
+
+def moved(seal: Seal, now: Plan) -> tuple[str, ...]:
+    """What became of each table that is planned otherwise today; empty where the documents show nothing."""
+    before = {table["table"]: table for table in seal.planned}
+    today = {table["table"]: table for table in plan_document(now)["tables"]}
+    return tuple(_moved(before, today))
+
+
+def _moved(before: dict[str, Any], today: dict[str, Any]) -> Iterator[str]:
+    for name in sorted({*before, *today}):
+        if name not in today:
+            yield f"{name} is no longer declared"
+        elif name not in before:
+            yield f"{name} is declared since"
+        elif today[name]["status"] == "blocked" != before[name]["status"]:
+            yield f"{name} is blocked now"
+        elif before[name]["steps"] and not today[name]["steps"]:
+            yield f"{name} is as declared already"
+        elif _acts(before[name]) != _acts(today[name]):
+            yield f"{name} needs other steps now"
+
+
+def _acts(table: dict[str, Any]) -> list[Any]:
+    """What would be done and why, without what moves while rows come and go."""
+    changes = [{**c, "reaches": None} for c in table["changes"]]
+    return [changes, [[s["kind"], s["rung"], s["sql"]] for s in table["steps"]]]
 
 
 def _hash(document: dict[str, Any]) -> str:
@@ -95,6 +125,7 @@ def _seal(path: Path, document: Any) -> Seal:
                 policy["allow_full_refresh"],
             ),
             document["fingerprint"],
+            tuple(document["tables"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _unsealed(path) from error

@@ -352,12 +352,14 @@ ERRORS: dict[str, CodeDoc] = {
     ),
     "E403": CodeDoc(
         "A word is needed",
-        "Some step destroys, rewrites or cannot be undone, and nobody was there to say yes.",
+        "Some step destroys, rewrites or cannot be undone, and nobody was there to say yes, or the answer"
+        " was no.",
         "Answer the question, or pass --yes where nobody can be asked.",
     ),
     "E404": CodeDoc(
         "The sealed plan no longer fits",
-        "A table, a manifest or the policy has moved since the plan was sealed.",
+        "A table or a manifest has moved since the plan was sealed, or it was applied before. The message"
+        " says what became of which table.",
         "Look at `instar plan` again and seal a new one.",
     ),
     "E405": CodeDoc(

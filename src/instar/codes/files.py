@@ -39,8 +39,9 @@ FILES: dict[str, CodeDoc] = {
     ),
     "E107": CodeDoc(
         "An environment variable is not set",
-        "instar.yml takes a value from `${NAME}`, and there is no variable of that name.",
-        "Set the variable. A plain `${` is written `$${`.",
+        "instar.yml takes a value from `${NAME}`, and there is no variable of that name, or it is empty"
+        " (a CI secret that nobody has set is): an empty setting would be taken for its default.",
+        "Set the variable, or leave the key out. A plain `${` is written `$${`.",
     ),
     "E108": CodeDoc(
         "No project here",
@@ -163,6 +164,12 @@ FILES: dict[str, CodeDoc] = {
         "A file is there already",
         "`instar init` never overwrites.",
         "Choose an empty folder, or remove the file that is named.",
+    ),
+    "E142": CodeDoc(
+        "A file cannot be written",
+        "`instar init` or `instar import` met a folder that is a file, that may not be written, or a full"
+        " disk.",
+        "Check the folder and its permissions, or choose another one.",
     ),
     # --- E15x models ---
     "E150": CodeDoc(

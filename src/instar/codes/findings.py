@@ -142,6 +142,11 @@ FINDINGS: dict[str, CodeDoc] = {
         " that created the table anew would hide its rows.",
         "Run `instar recover` or `instar apply`: what is left is put back first.",
     ),
+    "F505": CodeDoc(
+        "A table has left its manifest",
+        "Said by `instar drift` as SARIF: the live table is not what the manifest declares, or is missing.",
+        "Take the change over into the manifest, or let `instar apply` lead the table back.",
+    ),
     # --- F6xx what an engine cannot keep ---
     "F601": CodeDoc(
         "The engine cannot do or keep this",

@@ -105,6 +105,8 @@ def _modified(modification: Modification, hint: Hint) -> tuple[Safety, str]:
         case Nullability(_, nullable):
             if nullable:
                 return Safety.SAFE, "NULL becomes possible"
+            if hint.default is not None:
+                return Safety.GUARDED, "rows that are NULL take the default"
             return Safety.GUARDED, "no row may be NULL"
         case DefaultChange():
             return Safety.SAFE, "only new rows take the default"

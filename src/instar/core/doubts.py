@@ -85,32 +85,40 @@ def _unsaid_renames(
 
     One whose expression already reads the column that goes takes the values along.
     """
-    table = wanted.table.name
-    adds = [
-        c.change
-        for c in classified
-        if isinstance(c.change, AddColumn) and c.change.path not in said
-    ]
-    for item in classified:
-        if not isinstance(item.change, DropColumn):
-            continue
-        dropped = item.change
-        for add in adds:
-            alike = bare(add.column.type) == bare(dropped.column.type)
-            if (
-                alike
-                and add.path[:-1] == dropped.path[:-1]
-                and not _reads(add, dropped, wanted, fold)
-            ):
-                fate = "goes" if item.accepted else "is not declared"
-                yield Finding(
-                    "F105",
-                    Severity.WARNING,
-                    f"[{table}] '{path_text(add.path)}' is new and '{path_text(dropped.path)}' {fate}, "
-                    f"both {type_text(add.column.type)}: is it a rename?",
-                    f"If so, say `renamed_from: {dropped.path[-1]}`; else the values do not follow.",
-                    add.path,
-                )
+    drops = [(c.change, c.accepted) for c in classified if isinstance(c.change, DropColumn)]
+    for add in (c.change for c in classified if isinstance(c.change, AddColumn)):
+        alike = [
+            (dropped, goes)
+            for dropped, goes in drops
+            if bare(add.column.type) == bare(dropped.column.type)
+            and add.path[:-1] == dropped.path[:-1]
+            and not _reads(add, dropped, wanted, fold)
+        ]
+        if alike and add.path not in said:
+            yield _looks_renamed(wanted, add, alike)
+
+
+_CANDIDATES = 5
+"""How many columns a doubt names."""
+
+
+def _looks_renamed(wanted: Wanted, add: AddColumn, alike: list[tuple[DropColumn, bool]]) -> Finding:
+    """One word for each new column, however many it could have been: the likeliest is proposed."""
+    names = [dropped.path[-1] for dropped, _ in alike]
+    meant = closest(add.path[-1], names) or names[0]
+    shown = ", ".join(f"'{path_text(dropped.path)}'" for dropped, _ in alike[:_CANDIDATES])
+    more = f" and {len(alike) - _CANDIDATES:,} more" if len(alike) > _CANDIDATES else ""
+    goes, several = alike[0][1], len(alike) > 1
+    fate = ("go" if several else "goes") if goes else f"{'are' if several else 'is'} not declared"
+    both, other = ("all", ", or another of them") if several else ("both", "")
+    return Finding(
+        "F105",
+        Severity.WARNING,
+        f"[{wanted.table.name}] '{path_text(add.path)}' is new and {shown}{more} {fate}, "
+        f"{both} {type_text(add.column.type)}: is it a rename?",
+        f"If so, say `renamed_from: {meant}`{other}; else the values do not follow.",
+        add.path,
+    )
 
 
 def _reads(add: AddColumn, dropped: DropColumn, wanted: Wanted, fold: Fold) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from instar.errors import UsageError
+
 
 class ColumnConflict(Enum):
     """What to do where the declared columns and the live ones differ in order or number."""
@@ -34,4 +36,8 @@ class Policy:
     @classmethod
     def of(cls, column_conflict: str = "preserve", **allowed: bool) -> Policy:
         """A policy from words: `Policy.of("reorder", allow_rewrite=True)`."""
+        words = [word.value for word in ColumnConflict]
+        if column_conflict not in words:
+            message = f"the column conflict is one of {', '.join(words)}, not '{column_conflict}'"
+            raise UsageError("E111", message)
         return cls(ColumnConflict(column_conflict), **allowed)

@@ -125,6 +125,7 @@ def substitute(file: SourceFile, node: Node, problems: Problems) -> None:
         case Scalar(text=text) if "${" in text and node.shown is None:
             try:
                 node.text = _VARIABLE.sub(lambda m: _variable(file, node, m), text)
+                _check_said(file, node, text)
             except ProjectError as error:
                 problems.add(error)
             node.shown = text
@@ -140,6 +141,16 @@ def _variable(file: SourceFile, node: Scalar, match: re.Match[str]) -> str:
         hint = f"Set it, for example: export {name}=…" if name else "Write ${NAME}."
         raise file.error("E107", message, node, hint)
     return os.environ[name]
+
+
+def _check_said(file: SourceFile, node: Scalar, text: str) -> None:
+    """A CI secret that nobody has set is an empty text, and an empty setting is taken for its default."""
+    if node.text.strip() or _VARIABLE.sub("", text).strip():
+        return
+    names = list(dict.fromkeys(m[2] for m in _VARIABLE.finditer(text)))
+    what = "variable {} is" if len(names) == 1 else "variables {} are"
+    message = f"the environment {what.format(' and '.join(names))} empty"
+    raise file.error("E107", message, node, "Set it, or leave the key out to take the default.")
 
 
 class _Project(Reader):

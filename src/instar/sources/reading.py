@@ -46,6 +46,10 @@ def shown(node: Node) -> str:
             return "a list"
 
 
+_FLAG_WORDS = {"true": ("true", "yes", "on", "y", "1"), "false": ("false", "no", "off", "n", "0")}
+"""What people write for a flag where YAML 1.2 knows two words, unquoted."""
+
+
 class Reader:
     """Reads the nodes of one file; what is wrong with one key does not hide what is wrong with others."""
 
@@ -136,7 +140,11 @@ class Reader:
 
     def flag(self, key: str, node: Node) -> bool:
         if not isinstance(node, Scalar) or not node.plain or node.text not in FLAGS:
-            raise self.wrong(key, node, "true or false")
+            word = node.text.casefold() if isinstance(node, Scalar) else ""
+            meant = next((said for said, words in _FLAG_WORDS.items() if word in words), None)
+            raise self.wrong(
+                key, node, "true or false", meant and f"Write {meant}, without quotes."
+            )
         return FLAGS[node.text]
 
     def number(self, key: str, node: Node) -> int:

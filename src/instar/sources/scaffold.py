@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from instar.errors import ProjectError
+from instar.errors import ProjectError, UsageError
 from instar.sources.entries import scalar
 from instar.sources.project import PROJECT_FILE
 
@@ -67,11 +69,34 @@ def init_project(root: Path, kind: ProjectKind = "spark") -> tuple[Path, ...]:
             "E141", f"{name} is there already; nothing was written", hint="Choose another folder."
         )
     for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.name == ".gitignore" and path.exists():
-            text = _with_ignored(path.read_text(encoding="utf-8"))
-        path.write_text(text, encoding="utf-8")
+            with written(path):
+                kept = path.read_text(encoding="utf-8")
+                path.write_text(_with_ignored(kept), encoding="utf-8")
+        else:
+            write_new(path, text)
     return tuple(files)
+
+
+def write_new(path: Path, text: str) -> None:
+    """A file that appeared in between is someone's work."""
+    with written(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """What the system says against writing a file, as an error that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            "E142",
+            f"{path} cannot be written: {error.strerror or error}",
+            hint="Check the folder and its permissions, or choose another one.",
+        ) from error
 
 
 def project_files(root: Path, kind: ProjectKind) -> dict[Path, str]:

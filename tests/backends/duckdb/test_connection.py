@@ -15,9 +15,10 @@ from backends.world import INT
 from instar.backends.base import NotATable
 from instar.backends.duckdb.backend import DuckDBBackend, open_duckdb
 from instar.backends.duckdb.opening import SPARING
+from instar.backends.registry import EngineSettings, open_engine
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
-from instar.core.types import Column
+from instar.core.types import Column, Variant, array
 from instar.errors import EngineError, EnvironmentProblem, Interrupted
 
 HOLD = """
@@ -48,6 +49,32 @@ def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem) as caught:
         open_duckdb(path)
     assert caught.value.code == "E226"
+
+
+def test_a_file_whose_storage_is_too_old_for_variant_blocks_before_anything_runs(
+    tmp_path: Path,
+) -> None:
+    """DuckDB refuses such a column when the table is made, at any depth; newer files and memory hold it."""
+    duckdb.connect(str(tmp_path / "old.duckdb")).close()
+    duckdb.connect().execute(f"ATTACH '{tmp_path}/new.duckdb' (STORAGE_VERSION 'v1.5.0')").close()
+    wish = want(Column("v", array(Variant())))
+
+    def said(database: str) -> list[str]:
+        settings = EngineSettings("duckdb", "", tmp_path, database, reading=True)
+        engine = open_engine(settings, lambda _: None)
+        try:
+            return [
+                f"{f.code} {f.message}" for f in engine.backend("").rules.normalize(wish, None)[1]
+            ]
+        finally:
+            engine.close()
+
+    (old,) = said("old.duckdb")
+    assert old.startswith("F601 [main.t] 'v.element': a database file of storage version v")
+    assert old.endswith("holds no VARIANT.")
+    assert len(said("to_come.duckdb")) == 1
+    assert not (tmp_path / "to_come.duckdb").exists()
+    assert said("new.duckdb") == said(":memory:") == []
 
 
 def test_closing_twice_is_fine_and_lets_go_of_the_file(tmp_path: Path) -> None:

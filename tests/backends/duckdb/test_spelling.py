@@ -142,8 +142,20 @@ def test_a_column_that_is_not_there_is_named(world: World) -> None:
     plan = world.plan(want(Column("a", INT), Column("c", INT), hints=hints))
     (finding,) = [f for f in plan.findings if f.code == "F606"]
     assert "nope + 1" in finding.message
+    assert finding.hint == "It reads the row as it is live: a."
     plan = world.plan(want(Column("a", INT), constraints=(Check("k", "nope > 1"),)))
     assert any("nope > 1" in f.message for f in plan.findings if f.code == "F606")
+
+
+def test_a_field_that_is_read_as_a_column_is_told_how_it_is_written(world: World) -> None:
+    world.sql("CREATE TABLE t (id INT, s STRUCT(a INT))")
+    wish = Struct((Column("a", INT), Column("b", INT)))
+    hints = {("s", "b"): Hint(default="a + 1")}
+    (finding,) = world.plan(want(Column("id", INT), Column("s", wish), hints=hints)).findings
+    assert (finding.code, finding.hint) == (
+        "F606",
+        "It reads the row as it is live: id, s; a field as s.field.",
+    )
 
 
 @pytest.mark.parametrize("check", ["a > (SELECT 1)", "len(list_filter([a], lambda x: x > 0)) > 0"])

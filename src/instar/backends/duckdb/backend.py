@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from instar.backends.duckdb.prove import prove
 from instar.backends.duckdb.replay import shorten
 from instar.backends.duckdb.rewrite import OLD, run_rewrite
 from instar.backends.duckdb.rules import DuckDBRules
+from instar.backends.duckdb.storage import too_old_for_variant
 from instar.backends.duckdb.views import broken_views
 from instar.core.checks import Proof, ProofResult
 from instar.core.plan import Cost, Job, Step
@@ -44,8 +46,10 @@ ROWS_ONLY = "build"
 class DuckDBBackend(Backend):
     """Works on cursors of its own, in UTC, and leaves the given connection as it is."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.rules = DuckDBRules(self._unbound)
+    def __init__(self, connection: duckdb.DuckDBPyConnection, *, new_file: bool = False) -> None:
+        """`new_file`: the connection stands for a database file that is not there yet."""
+        too_old = partial(too_old_for_variant, self._ask_outside, new_file=new_file)
+        self.rules = DuckDBRules(self._unbound, too_old)
         self._connection = connection
         self._cursor = _utc(connection.cursor())
         self._outside = _utc(connection.cursor())
@@ -207,10 +211,10 @@ def _utc(cursor: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return cursor
 
 
-def open_duckdb(path: Path | str, *, alone: bool = False) -> DuckDBBackend:
+def open_duckdb(path: Path | str, *, alone: bool = False, new_file: bool = False) -> DuckDBBackend:
     """A database file, or ':memory:'. `alone`: nobody else in this process opens it."""
     try:
         connection = connected(str(path), alone=alone)
     except duckdb.Error as error:
         raise not_opened(error, str(path)) from error
-    return DuckDBBackend(connection).own()
+    return DuckDBBackend(connection, new_file=new_file).own()

@@ -33,6 +33,7 @@ from instar.core.types import (
     Opaque,
     Path,
     Type,
+    Variant,
     bare,
     children,
     path_text,
@@ -46,10 +47,13 @@ Binder = Callable[[str], str | None]
 
 
 def normalize(
-    wanted: Wanted, live: Table | None, binder: Binder | None = None
+    wanted: Wanted,
+    live: Table | None,
+    binder: Binder | None = None,
+    too_old: Callable[[], str | None] = lambda: None,
 ) -> tuple[Wanted, tuple[Finding, ...]]:
-    """The wanted table in DuckDB's words."""
-    work = _Normalizer(wanted, live, binder)
+    """The wanted table in DuckDB's words; `too_old`: the file's storage version, if it holds no VARIANT."""
+    work = _Normalizer(wanted, live, binder, too_old)
     table = work.table()
     hints = {path: work.hint(path, hint, table) for path, hint in wanted.hints.items()}
     result = replace(wanted, table=table, hints=MappingProxyType(hints))
@@ -62,9 +66,15 @@ class _Normalizer(Normalizer):
     engine = "DuckDB"
     format = "duckdb"
 
-    def __init__(self, wanted: Wanted, live: Table | None, binder: Binder | None) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        live: Table | None,
+        binder: Binder | None,
+        too_old: Callable[[], str | None],
+    ) -> None:
         super().__init__(wanted, live, fold)
-        self.binder = binder
+        self.binder, self.too_old = binder, too_old
 
     def keeps(self, type_: Type) -> bool:
         return _as_is(type_)
@@ -74,6 +84,10 @@ class _Normalizer(Normalizer):
             return with_children(type_, tuple(self._nested(c, type_, path) for c in inner))
         if isinstance(type_, Opaque):
             return self._opaque(type_, path)
+        if isinstance(type_, Variant) and (version := self.too_old()):
+            words = f"'{path_text(path)}': a database file of storage version {version} holds no VARIANT"
+            hint = "Make the file by ATTACH 'FILE' (STORAGE_VERSION 'v1.5.0'), or use JSON."
+            self.say("F601", Severity.ERROR, words, path, hint)
         if isinstance(type_, Decimal) and type_.precision > MAX_DIGITS:
             words = f"'{path_text(path)}': DuckDB has no decimal of more than {MAX_DIGITS} digits"
             self.say("F601", Severity.ERROR, words, path)
@@ -172,7 +186,7 @@ class _Normalizer(Normalizer):
             return "NULL"
         text = safe_text(sql, names)
         if rows and (problem := binding_problem(text, rows)):
-            self.bad(what, sql, problem, path)
+            self.bad(what, sql, problem, path, rows)
             return "NULL"
         return text
 
@@ -180,7 +194,7 @@ class _Normalizer(Normalizer):
 @lru_cache(maxsize=8192)
 def _as_is(type_: Type) -> bool:
     """A scalar that DuckDB keeps, and about which there is nothing to say."""
-    if isinstance(type_, Opaque) or children(type_):
+    if isinstance(type_, Opaque | Variant) or children(type_):
         return False
     fits = not isinstance(type_, Decimal) or type_.precision <= MAX_DIGITS
     return fits and kept(type_) == (type_, ())

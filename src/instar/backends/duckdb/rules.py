@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from instar.backends.duckdb import capability as table
 from instar.backends.duckdb import folding
 from instar.backends.duckdb.create import create_step
@@ -21,14 +23,16 @@ class DuckDBRules:
     dialect = "duckdb"
     positions = False
 
-    def __init__(self, binder: Binder | None = None) -> None:
-        self._binder = binder
+    def __init__(
+        self, binder: Binder | None = None, too_old: Callable[[], str | None] = lambda: None
+    ) -> None:
+        self._binder, self._too_old = binder, too_old
 
     def fold(self, name: str) -> str:
         return folding.fold(name)
 
     def normalize(self, wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[Finding, ...]]:
-        return normalize(wanted, live, self._binder)
+        return normalize(wanted, live, self._binder, self._too_old)
 
     def capability(self, change: Change, live: Table, wanted: Wanted) -> Capability:
         return table.capability(change, live, wanted)

@@ -232,7 +232,7 @@ class PostgresNormalizer(Normalizer):
                 if expression.functions:
                     self.speller.of_a_row(expression.text, rows)
             except NotTaken as error:
-                self.bad(what, sql, str(error), path)
+                self.bad(what, sql, str(error), path, rows)
                 return "NULL"
         return expression.text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,8 +11,9 @@ from typing import ClassVar
 
 from instar.core.findings import Finding, Severity
 from instar.core.matching import Fold
+from instar.core.nearest import closest
 from instar.core.schema import Check, Constraint, Table, Unique, Wanted
-from instar.core.types import Column, Path, Type
+from instar.core.types import Column, Path, Struct, Type
 
 
 class Normalizer(ABC):
@@ -70,9 +72,13 @@ class Normalizer(ABC):
     ) -> None:
         self.say(code, severity, f"{self.engine} does not keep {words}", path, None, key)
 
-    def bad(self, what: str, sql: str, why: str, path: Path = ()) -> None:
+    def bad(
+        self, what: str, sql: str, why: str, path: Path = (), rows: tuple[Column, ...] = ()
+    ) -> None:
+        """`rows`: the columns that it may read."""
         words = f"{what} is not an expression that {self.engine} can use: {sql} ({why.rstrip('.')})"
-        self.say("F606", Severity.ERROR, words, path, "Write exactly one SQL expression.")
+        hint = _readable(why, rows) or "Write exactly one SQL expression."
+        self.say("F606", Severity.ERROR, words, path, hint)
 
     def moving(self, what: str, functions: frozenset[str], path: Path = ()) -> None:
         """A value that changes from call to call could never be verified, nor repeated after a crash."""
@@ -161,3 +167,22 @@ class Normalizer(ABC):
     def _respelled(self, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
         by_fold = {self.fold(name): name for name in names}
         return tuple(by_fold.get(self.fold(c), c) for c in columns)
+
+
+_UNKNOWN_COLUMN = re.compile(r'column "([^"]+)"')
+_NAMED = 8
+"""How many columns a hint names."""
+
+
+def _readable(why: str, rows: tuple[Column, ...]) -> str | None:
+    """What an expression could have read, where it names a column that is not there."""
+    unknown = _UNKNOWN_COLUMN.search(why)
+    if unknown is None or not rows:
+        return None
+    names = [c.name for c in rows]
+    near = closest(unknown[1], names)
+    said = f"Did you mean '{near}'? " if near else ""
+    more = ", …" if len(names) > _NAMED else ""
+    nested = next((c.name for c in rows if isinstance(c.type, Struct)), None)
+    field = f"; a field as {nested}.field" if nested else ""
+    return f"{said}It reads the row as it is live: {', '.join(names[:_NAMED])}{more}{field}."

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from instar.cli import completing
 from instar.cli import options as o
 from instar.cli.ask import confirmer
+from instar.cli.commands.plan import warn_of_nothing
 from instar.cli.lines import render
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
@@ -24,13 +26,13 @@ from instar.cli.reports import (
     report_lines,
 )
 from instar.cli.screen import Color, LogFormat, Screen, use
-from instar.cli.seal import Seal, read_seal
+from instar.cli.seal import Seal, moved, read_seal
 from instar.cli.text import plan_text
 from instar.core.document import summary
 from instar.core.findings import Severity
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
-from instar.errors import Blocked, UsageError
+from instar.errors import Blocked, PlanMoved, UsageError
 
 if TYPE_CHECKING:
     from instar.app import Project
@@ -41,6 +43,7 @@ What = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Argument(
         metavar="PLAN|TABLE",
+        autocompletion=completing.tables,
         help="A sealed plan (`instar plan --out FILE`), or the tables to apply; all when not given.",
     ),
 ]
@@ -116,6 +119,7 @@ def _tell(
         screen.json(apply_document(found, report, tables, seconds))
     else:
         screen.document(render(apply_lines(found, report, tables, seconds), screen.out))
+    warn_of_nothing(screen, found)
     screen.event("change_summary", **summary(found), applied=sum(t.ok for t in tables))
 
 
@@ -124,11 +128,12 @@ def _ordered(what: tuple[str, ...], env: str | None, policy: Policy) -> _Order:
     if file is None or not (file.is_file() or file.suffix in (".plan", ".json")):
         return _Order(env, what, policy)
     seal = read_seal(file)
-    if policy != Policy():
+    if policy not in (Policy(), seal.policy):
         raise UsageError(
             "E411",
             "a sealed plan brings its own policy; it cannot be given another one here",
-            hint="Leave out --column-conflict and --allow-*, or seal a new plan with them.",
+            hint="Leave out --column-conflict (and INSTAR_COLUMN_CONFLICT) and --allow-*, or seal a new"
+            " plan with them.",
         )
     if env not in (None, seal.env):
         raise UsageError(
@@ -150,8 +155,18 @@ def _planned(work: Project, order: _Order) -> tuple[Plan, tuple[TableReport, ...
                 f" '{work.config.name}'",
                 hint="Name the right folder with --project.",
             )
-        work.check_sealed(found, order.seal.fingerprint)
+        _check_sealed(work, order.seal, found)
     return found, mended
+
+
+def _check_sealed(work: Project, seal: Seal, found: Plan) -> None:
+    try:
+        work.check_sealed(found, seal.fingerprint)
+    except PlanMoved as error:
+        told = "; ".join(moved(seal, found))
+        raise PlanMoved(
+            error.code, f"{error.message}{told and f' ({told})'}", hint=error.hint
+        ) from None
 
 
 def _refuse_blocked(found: Plan, before: Sequence[TableReport]) -> None:
@@ -198,7 +213,8 @@ def recover(
     """Finish every run that an interrupted apply left behind."""
     screen = use(Screen(color, quiet, 0, log_format), format)
     with opened(project, screen) as (work, watcher):
-        if forget and not _sure(screen, watcher, work.environment(env).name, yes):
+        left = _left_open(work, env) if forget else ()
+        if left and not _sure(screen, watcher, work.environment(env).name, left, yes):
             screen.note("Nothing was forgotten.")
             raise typer.Exit(4)
         reports = tuple(work.recover(env, forget=forget))
@@ -206,7 +222,7 @@ def recover(
         screen.json([report_document(r) for r in reports])
     elif reports:
         screen.document(render(report_lines(reports), screen.out))
-    elif not forget:
+    elif not left:
         screen.document("Nothing was left unfinished.")
     raise typer.Exit(exit_code(reports))
 
@@ -216,6 +232,17 @@ class _Sure:
     text: str
 
 
-def _sure(screen: Screen, watcher: Watcher, env: str, yes: bool) -> bool:
-    question = _Sure(f"Forget the unfinished runs of '{env}'; what they left behind stays as it is")
+def _left_open(work: Project, env: str | None) -> tuple[str, ...]:
+    """The tables whose runs did not end, each once."""
+    from instar.app.opening import open_state
+
+    with open_state(work.config, reading=True) as store:
+        runs = store.unfinished(work.environment(env).name)
+    return tuple(dict.fromkeys(str(run.table) for run in runs))
+
+
+def _sure(screen: Screen, watcher: Watcher, env: str, left: Sequence[str], yes: bool) -> bool:
+    question = _Sure(
+        f"Forget the unfinished runs of '{env}' ({', '.join(left)}); what they left behind stays as it is"
+    )
     return confirmer(screen, yes=yes, before=watcher.pause)([question])

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from instar import __version__
+from instar.cli import completing
 from instar.cli import options as o
 from instar.cli.lines import Line, render
 from instar.cli.options import DataFormat
@@ -26,7 +27,9 @@ _FIX = "What to do: "
 def explain(
     code: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="CODE", help="Such as F201 or E104."),
+        typer.Argument(
+            metavar="CODE", autocompletion=completing.codes, help="Such as F201 or E104."
+        ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", "-a", help="List every code.")] = False,
     format: o.DataFormatOption = DataFormat.TEXT,

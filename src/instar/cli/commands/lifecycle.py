@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from instar.cli import completing
 from instar.cli import options as o
 from instar.cli.ask import confirmer
 from instar.cli.lines import Line, pad, render, width
@@ -63,7 +64,14 @@ def cleanup(
 
 
 def revert(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: name or schema.table.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            autocompletion=completing.tables,
+            help="The table: name or schema.table.",
+        ),
+    ],
     to: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--to", metavar="NAME", help="Which old copy; the newest when not given."),

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from instar.cli import completing
 from instar.cli import options as o
 from instar.cli.lines import render
 from instar.cli.opening import opened
@@ -18,8 +19,12 @@ _SIDE = "An environment (prod), a recorded version (prod@3) or a manifest file."
 
 
 def diff(
-    left: Annotated[str, typer.Argument(metavar="LEFT", help=_SIDE)],
-    right: Annotated[str, typer.Argument(metavar="RIGHT", help=_SIDE)],
+    left: Annotated[
+        str, typer.Argument(metavar="LEFT", autocompletion=completing.environments, help=_SIDE)
+    ],
+    right: Annotated[
+        str, typer.Argument(metavar="RIGHT", autocompletion=completing.environments, help=_SIDE)
+    ],
     project: o.ProjectDir = Path("."),
     format: o.DocumentFormatOption = DocumentFormat.TEXT,
     detailed_exit_code: o.Detailed = False,
@@ -44,7 +49,11 @@ def diff(
 def history(
     table: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="TABLE", help="One table, or a pattern; all when not given."),
+        typer.Argument(
+            metavar="TABLE",
+            autocompletion=completing.tables,
+            help="One table, or a pattern; all when not given.",
+        ),
     ] = None,
     env: o.Env = None,
     project: o.ProjectDir = Path("."),

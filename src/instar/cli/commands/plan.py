@@ -14,7 +14,7 @@ from instar.cli.markdown import drift_markdown, plan_markdown
 from instar.cli.numbers import seconds_text
 from instar.cli.opening import opened
 from instar.cli.options import PlanFormat
-from instar.cli.sarif import plan_sarif
+from instar.cli.sarif import drift_sarif, plan_sarif
 from instar.cli.screen import Color, LogFormat, Paint, Screen, use
 from instar.cli.seal import write_seal
 from instar.cli.text import drift_text, plan_text
@@ -80,10 +80,19 @@ def exit_code(found: Plan, *, detailed: bool) -> int:
 
 
 def told(screen: Screen, found: Plan, began: float) -> None:
+    warn_of_nothing(screen, found)
     screen.event("change_summary", **summary(found))
     took = seconds_text(time.monotonic() - began)
     if screen.log_format is LogFormat.TEXT:
         screen.note(f"Looked at {plural(len(found.tables), 'table')} in {took}.")
+
+
+def warn_of_nothing(screen: Screen, found: Plan) -> None:
+    """A folder that was moved or misspelled must not look like tables that are as they should be."""
+    if not found.tables:
+        screen.warn(
+            "nothing is declared: no manifest in tables/, and no model that this environment runs"
+        )
 
 
 def _shown(
@@ -145,8 +154,10 @@ def drift(
             screen.json({**plan_document(found), "undeclared": names})
         case PlanFormat.MARKDOWN:
             screen.document(drift_markdown(found, name, found.undeclared))
+        case PlanFormat.SARIF:
+            screen.document(drift_sarif(found))
         case _:
-            screen.document(machine(found, format, name))
+            assert_never(format)
     told(screen, found, began)
     drifted = bool(found.unfinished) or any(t.changes for t in found.tables)
     raise typer.Exit(5 if drifted else 0)

@@ -158,21 +158,24 @@ def import_(
 ) -> None:
     """Write manifests for live tables that have none, so that the next plan has nothing to do."""
     screen = use(Screen(color, quiet, 0, log_format))
+    from instar.sources.scaffold import write_new
+
     with opened(project, screen) as (work, _):
         found = work.import_tables(env, tuple(tables or ()))
-        root = work.config.root
+        root, schema = work.config.root, work.environment(env).schema
     for path, text in found.manifests:
         shown = path.relative_to(root) if path.is_relative_to(root) else path
         if dry_run:
             screen.document(f"# {shown}\n{text}")
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # A file that appeared in between is someone's work.
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+            write_new(path, text)
             screen.document(f"wrote {shown}")
     for why in found.left:
         screen.note(f"note: {why}")
     if not found.manifests:
-        every = "Every live table has a manifest."
+        every = (
+            "Every live table has a manifest."
+            if found.live
+            else f"Schema '{schema}' has no tables."
+        )
         screen.document("No manifest was written." if found.left else every)
