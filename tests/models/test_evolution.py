@@ -32,6 +32,19 @@ def test_change_nullability_not_null_to_nullable(world: World) -> None:
     assert world.sql("SELECT n FROM m") == [(None,)]
 
 
+def test_a_mistyped_renamed_from_is_told_with_the_name_that_was_meant(world: World) -> None:
+    front = "columns: {first: {renamed_from: nmae}, s.b: {renamed_from: s.a}}"
+    deployed(world, "id, name, {'a': n} AS s", "id, name AS first, {'b': n} AS s", front)
+    hints = {f.path: f.hint or "" for f in world.table("m").findings if f.code == "F109"}
+    meant = {path: hint.split("? ")[0] for path, hint in hints.items()}
+    assert meant == {("first",): "Did you mean 'name'", ("s", "b"): "Did you mean 'a'"}
+    assert all("no longer returned" in hint for hint in hints.values())
+    (blocked,) = world.table("m", "allow_column_removal").findings[:1]
+    assert blocked.code == "F701"
+    assert "Did you mean 'name'?" in (blocked.hint or "")
+    assert (blocked.hint or "").endswith("Or run with --allow-full-refresh.")
+
+
 def test_the_strategy_full_refresh_always_recomputes(world: World) -> None:
     deployed(world, "id", "id, name", "schema_evolution: {strategy: full_refresh}")
     assert [s.rung for s in world.table("m").steps] == [Rung.REFRESH]

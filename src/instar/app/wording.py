@@ -38,7 +38,8 @@ _KEYS = {"_using": "backfill", "_default": "default"}
 
 def in_model_words(plan: TablePlan) -> TablePlan:
     said = tuple(
-        replace(f, message=_spoken(f), hint=_HINTS.get(f.code, f.hint)) for f in plan.findings
+        replace(f, message=_spoken(f), hint=_HINTS.get(f.code, _gone(f.hint)))
+        for f in plan.findings
     )
     if plan.backend == "parquet":
         said = tuple(replace(f, message=_without_copy(f.message)) for f in said)
@@ -58,6 +59,10 @@ def _without_copy(message: str) -> str:
     return (
         message.replace(f"; {WRITERS}", "") if message.startswith("Schema evolution") else message
     )
+
+
+def _gone(hint: str | None) -> str | None:
+    return hint and hint.replace("Live and not declared", "Live and no longer returned")
 
 
 def _spoken(finding: Finding) -> str:
