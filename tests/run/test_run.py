@@ -346,6 +346,18 @@ def test_a_range_that_is_no_range(world: World, case: tuple[str | None, str | No
     assert raised.value.code == "E433"
 
 
+def test_a_range_that_one_model_does_not_fit_names_it(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT seen, n FROM raw", EVENTS)
+    world.model("months", "SELECT seen, n FROM raw", EVENTS.replace("day", "month"))
+    world.run()
+    with pytest.raises(UsageError) as raised:
+        world.run(options=RunOptions(start="2024-01-02"))
+    assert raised.value.message == "--start is not the beginning of a month, the interval of 'months'"
+    assert "--exclude" in (raised.value.hint or "")
+    assert world.run(options=RunOptions(start="2024-01-02", exclude=("months",))).ok
+
+
 def test_the_history_as_json_has_the_rows_of_each_build(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
