@@ -353,7 +353,9 @@ def test_a_range_that_one_model_does_not_fit_names_it(world: World) -> None:
     world.run()
     with pytest.raises(UsageError) as raised:
         world.run(options=RunOptions(start="2024-01-02"))
-    assert raised.value.message == "--start is not the beginning of a month, the interval of 'months'"
+    assert (
+        raised.value.message == "--start is not the beginning of a month, the interval of 'months'"
+    )
     assert "--exclude" in (raised.value.hint or "")
     assert world.run(options=RunOptions(start="2024-01-02", exclude=("months",))).ok
 

@@ -157,7 +157,9 @@ def _write_out_windows(tree: Any) -> None:
 
     for select in list(tree.find_all(exp.Select)):
         named = {w.name.casefold(): w for w in select.args.get("windows") or ()}
-        uses = [w for w in select.find_all(exp.Window) if w.parent_select is select] if named else []
+        uses = (
+            [w for w in select.find_all(exp.Window) if w.parent_select is select] if named else []
+        )
         for window in uses:
             of, known = window, set[str]()
             while (base := of.args.get("alias")) is not None and base.name.casefold() not in known:

@@ -33,6 +33,8 @@ _OF_VIEW: dict[type[Change], str] = {
     ModifyColumn: "the view's query gives it so",
     ReorderColumns: "only the order changes",
 }
+_NO_USING = " without a _using expression"
+"""A model has none: its query computes the values anew."""
 _KEYS = {"_using": "backfill", "_default": "default"}
 
 
@@ -43,7 +45,10 @@ def in_model_words(plan: TablePlan) -> TablePlan:
     )
     if plan.backend == "parquet":
         said = tuple(replace(f, message=_without_copy(f.message)) for f in said)
-    changes = tuple(replace(c, kept="the query no longer returns it") for c in plan.changes)
+    changes = tuple(
+        replace(c, kept="the query no longer returns it", reason=c.reason.replace(_NO_USING, ""))
+        for c in plan.changes
+    )
     return replace(plan, findings=said, changes=changes)
 
 
