@@ -79,9 +79,25 @@ def test_a_backfill_beside_a_rename_knows_the_old_name_and_the_new(
     assert [s.kind for s in world.table("m").steps] == ["create"]
 
 
+def test_a_backfill_reads_a_column_that_goes(world: World) -> None:
+    """And neither a later plan nor a new environment minds that it is gone; a misspelt name is told."""
+    deployed(world, "id, n", "id, n * 2 AS twice", "columns: {twice: {backfill: n * 2 + id}}")
+    assert errors(world.table("m")) == ["F701"]
+    world.apply("allow_column_removal")
+    assert world.sql("SELECT * FROM m ORDER BY id") == [(1, 21), (2, 42)]
+    assert not world.plan().pending
+    world.sql("DROP TABLE m")
+    assert [s.kind for s in world.table("m").steps] == ["create"]
+    world.apply()
+    front = FRONT + "columns: {twice: {backfill: n * 2 + id}, thrice: {backfill: twicee + id}}"
+    world.model("m", "SELECT id, n * 2 AS twice, n * 3 AS thrice FROM src", front)
+    with pytest.raises(ProjectError, match="twicee") as raised:
+        world.plan()
+    assert raised.value.code == "E158"
+
+
 BAD_VALUES = {
     "a default of the wrong type": ("columns:\n  n: {default: \"'many'\"}", "E159", 6),
-    "a backfill that names no column": ("columns:\n  n: {backfill: nope + 1}", "E158", 6),
     "a default that two dialects read differently": (
         "columns:\n  n: {default: '2 ^ 3'}",
         "E158",
