@@ -138,7 +138,9 @@ def test_how_to_work_is_as_it_is_given_now_and_what_to_do_is_the_runs(world: Wor
 
 
 def test_rows_that_were_mended_reach_the_model_that_failed_by_them(world: World) -> None:
-    world.sql("CREATE TABLE src AS SELECT 1 AS id, 'one' AS n", "CREATE TABLE other AS SELECT 1 AS id")
+    world.sql(
+        "CREATE TABLE src AS SELECT 1 AS id, 'one' AS n", "CREATE TABLE other AS SELECT 1 AS id"
+    )
     world.model("first", "SELECT id, n FROM src")
     world.model("apart", "SELECT id FROM other")
     world.model("next", "SELECT id, CAST(n AS INT) AS n FROM first")

@@ -257,6 +257,23 @@ FAILING = {
 }
 
 
+@pytest.mark.parametrize("front", ["", "incremental: {unique_key: id}\n"], ids=["table", "merged"])
+def test_a_null_in_a_required_column_is_told_by_the_line_that_requires_it(
+    world: World, front: str
+) -> None:
+    world.sql(SOURCE)
+    world.model(
+        "m",
+        "SELECT n AS id, NULL::INT AS n FROM raw",
+        f"{front}columns: {{N: {{nullable: false}}}}",
+    )
+    (result,) = world.run().results
+    words, place, line = result.error.splitlines()
+    assert words.endswith("NOT NULL constraint failed: m.n")
+    assert place.startswith("--> models/m.sql:")
+    assert line.endswith("columns: {N: {nullable: false}}")
+
+
 @pytest.mark.parametrize("case", FAILING.values(), ids=FAILING.keys())
 def test_a_failing_query_is_told_by_its_own_line(world: World, case: str) -> None:
     world.sql(SOURCE)
