@@ -123,6 +123,7 @@ def test_a_dry_run_touches_nothing(world: World) -> None:
 
 SELECTIONS = {
     "one": (("sums",), (), {"sums"}),
+    "by its table": (("main.sums+",), ("main.top",), {"sums"}),
     "with what is upstream": (("+sums",), (), {"clean", "sums"}),
     "with what is downstream": (("sums+",), (), {"sums", "top"}),
     "by tag": (("tag:x",), (), {"clean"}),
