@@ -6,6 +6,9 @@ import pytest
 
 from instar import TablePlan
 from instar.core.plan import Status
+from instar.core.schema import TableName
+from instar.core.types import Column
+from instar.run.duckdb_infer import DuckDBInferrer
 from instar.run.running import RunOptions
 from models.world import World, errors, statuses
 
@@ -153,3 +156,26 @@ def test_a_model_that_reads_itself_through_a_view_is_left_as_it_is(world: World)
     world.model("m", "SELECT n FROM raw UNION SELECT n FROM ext")
     assert not errors(world.table("m"))
     assert world.run().ok
+
+
+def test_the_analyser_is_told_only_of_tables_that_something_reads(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    declare = DuckDBInferrer.declare
+
+    def recorded(self: DuckDBInferrer, name: TableName, columns: tuple[Column, ...], /) -> None:
+        told.append(name.name)
+        declare(self, name, columns)
+
+    monkeypatch.setattr(DuckDBInferrer, "declare", recorded)
+    world.manifest("src", "name: id, type: INT", "name: n, type: INT")
+    world.model("by_model", "SELECT id FROM src")
+    world.model("last", "SELECT id FROM by_model")
+    world.model("by_view", "SELECT id FROM src")
+    world.run()
+    world.sql("CREATE VIEW hand AS SELECT id FROM by_view")
+    world.model("behind", "SELECT id FROM hand")
+    told.clear()
+    assert not world.plan().blocked
+    assert sorted(told) == ["by_model", "by_view", "hand", "src"]

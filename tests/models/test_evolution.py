@@ -32,6 +32,19 @@ def test_change_nullability_not_null_to_nullable(world: World) -> None:
     assert world.sql("SELECT n FROM m") == [(None,)]
 
 
+def test_a_mistyped_renamed_from_is_told_with_the_name_that_was_meant(world: World) -> None:
+    front = "columns: {first: {renamed_from: nmae}, s.b: {renamed_from: s.a}}"
+    deployed(world, "id, name, {'a': n} AS s", "id, name AS first, {'b': n} AS s", front)
+    hints = {f.path: f.hint or "" for f in world.table("m").findings if f.code == "F109"}
+    meant = {path: hint.split("? ")[0] for path, hint in hints.items()}
+    assert meant == {("first",): "Did you mean 'name'", ("s", "b"): "Did you mean 'a'"}
+    assert all("no longer returned" in hint for hint in hints.values())
+    (blocked,) = world.table("m", "allow_column_removal").findings[:1]
+    assert blocked.code == "F701"
+    assert "Did you mean 'name'?" in (blocked.hint or "")
+    assert (blocked.hint or "").endswith("Or run with --allow-full-refresh.")
+
+
 def test_the_strategy_full_refresh_always_recomputes(world: World) -> None:
     deployed(world, "id", "id, name", "schema_evolution: {strategy: full_refresh}")
     assert [s.rung for s in world.table("m").steps] == [Rung.REFRESH]
@@ -66,9 +79,25 @@ def test_a_backfill_beside_a_rename_knows_the_old_name_and_the_new(
     assert [s.kind for s in world.table("m").steps] == ["create"]
 
 
+def test_a_backfill_reads_a_column_that_goes(world: World) -> None:
+    """And neither a later plan nor a new environment minds that it is gone; a misspelt name is told."""
+    deployed(world, "id, n", "id, n * 2 AS twice", "columns: {twice: {backfill: n * 2 + id}}")
+    assert errors(world.table("m")) == ["F701"]
+    world.apply("allow_column_removal")
+    assert world.sql("SELECT * FROM m ORDER BY id") == [(1, 21), (2, 42)]
+    assert not world.plan().pending
+    world.sql("DROP TABLE m")
+    assert [s.kind for s in world.table("m").steps] == ["create"]
+    world.apply()
+    front = FRONT + "columns: {twice: {backfill: n * 2 + id}, thrice: {backfill: twicee + id}}"
+    world.model("m", "SELECT id, n * 2 AS twice, n * 3 AS thrice FROM src", front)
+    with pytest.raises(ProjectError, match="twicee") as raised:
+        world.plan()
+    assert raised.value.code == "E158"
+
+
 BAD_VALUES = {
     "a default of the wrong type": ("columns:\n  n: {default: \"'many'\"}", "E159", 6),
-    "a backfill that names no column": ("columns:\n  n: {backfill: nope + 1}", "E158", 6),
     "a default that two dialects read differently": (
         "columns:\n  n: {default: '2 ^ 3'}",
         "E158",

@@ -13,6 +13,7 @@ from instar.cli.markdown import plan_markdown
 from instar.cli.text import next_lines
 from instar.core.document import plan_document
 from instar.core.findings import Finding
+from instar.errors import UsageError
 from instar.run.options import RunOptions
 from models.world import World, errors
 
@@ -302,6 +303,20 @@ LINEAGE = {
     "report.twice": (["main.daily.total"], []),
     "orders.day": ([], ["main.clean.day", "main.daily.day", "main.report.day"]),
 }
+
+
+ASTRAY = {
+    "nope": "Tables: clean, daily, orders, report.",
+    "main.Daily.tot": "Columns of main.daily: day, total.",
+}
+
+
+@pytest.mark.parametrize("what", ASTRAY)
+def test_lineage_of_what_is_not_there_says_what_is(world: World, what: str) -> None:
+    layered(world)
+    with pytest.raises(UsageError) as raised:
+        world.project.lineage(what)
+    assert (raised.value.code, raised.value.hint) == ("E432", ASTRAY[what])
 
 
 def test_lineage_goes_through_ctes_aliases_and_unions(world: World) -> None:

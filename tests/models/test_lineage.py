@@ -48,6 +48,11 @@ CASES: dict[str, tuple[str, dict[str, set[str]]]] = {
         "SELECT list_transform([amt], lambda x: x + 1) AS l FROM o",
         {"l": {"o.amt"}},
     ),
+    "a window by name": (
+        "SELECT sum(amt) OVER w AS one, lag(amt) OVER (Two) AS two, amt FROM o"
+        " WINDOW w AS (PARTITION BY cust), two AS (w ORDER BY id)",
+        {"one": {"o.amt", "o.cust"}, "two": {"o.amt", "o.cust", "o.id"}, "amt": {"o.amt"}},
+    ),
     "recursion": (
         "WITH RECURSIVE r AS (SELECT id FROM o UNION ALL SELECT r.id + 1 FROM r WHERE r.id < 3)"
         " SELECT id FROM r",

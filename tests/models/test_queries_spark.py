@@ -43,7 +43,11 @@ def test_columns_go_by_the_names_of_tables(tmp_path: Path, spark: SparkHandle) -
         assert lake.rows("elsewhere") == [{"id": 9}], "not the model's table of that name"
         assert lake.run(select=("elsewhere",)) == {"elsewhere": "skipped"}
         spark.run(f"INSERT INTO ice.{lake.schema}.one VALUES (10)")
-        assert lake.run(select=("elsewhere",)) == {"elsewhere": "built"}
+        spark.run(f"DROP TABLE {there}.one")
+        spark.run(f"CREATE TABLE {there}.one USING delta AS SELECT 8 AS id")
+        again = lake.run(select=("elsewhere", "twins"))
+        assert again == {"elsewhere": "built", "twins": "built"}
+        assert lake.rows("twins") == [{"id": 1, "other": 8}]
         lake.model("ended", "SELECT id FROM one QUALIFY TRUE")
         assert any("Syntax error at or near" in text for text in told(lake.plan()))
     finally:

@@ -463,3 +463,15 @@ def test_every_mistake_of_every_model_is_told_once(root: Path) -> None:
         ("E156", "models/taken.sql"),
         ("E162", "instar.yml"),
     ], "and not that `a`, which is broken, cannot be read by `c`"
+
+
+@pytest.mark.parametrize("name", ["cust", "Raw.Cust"])
+def test_a_ref_to_a_table_of_another_schema_says_how_it_is_named(root: Path, name: str) -> None:
+    write(root, m=f"SELECT id FROM ref('{name}')")
+    with pytest.raises(ProjectError) as caught:
+        load_models(
+            load_project(root), load_project(root).environment("dev"), [TableName("raw", "cust")]
+        )
+    assert caught.value.code == "E154"
+    hint = "raw.cust is declared in another schema: a query names it so, without ref()."
+    assert caught.value.hint == hint

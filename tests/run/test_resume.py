@@ -135,3 +135,32 @@ def test_how_to_work_is_as_it_is_given_now_and_what_to_do_is_the_runs(world: Wor
     world.model("b_well", "SELECT id + 1 AS id FROM src")
     third = world.run(options=RunOptions(fail_fast=True), resume=True)
     assert statuses(third) == {"a_bad": "failed", "b_well": "behind", "c_well": "skipped"}
+
+
+def test_rows_that_were_mended_reach_the_model_that_failed_by_them(world: World) -> None:
+    world.sql(
+        "CREATE TABLE src AS SELECT 1 AS id, 'one' AS n", "CREATE TABLE other AS SELECT 1 AS id"
+    )
+    world.model("first", "SELECT id, n FROM src")
+    world.model("apart", "SELECT id FROM other")
+    world.model("next", "SELECT id, CAST(n AS INT) AS n FROM first")
+    world.model("after", "SELECT id, n FROM first JOIN apart USING (id)")
+    failed = statuses(world.run())
+    assert failed == {"first": "built", "apart": "built", "next": "failed", "after": "built"}
+    world.sql("UPDATE src SET n = '1'")
+    told = world.run(resume=True, dry_run=True).expected
+    assert {e.table.name for e in told if e.status == "built"} == {"first", "next", "after"}
+    again = statuses(world.run(resume=True))
+    assert again == {"first": "built", "apart": "skipped", "next": "built", "after": "built"}
+    assert world.sql("SELECT n FROM next") == [(1,)]
+
+
+def test_an_interval_that_was_named_is_not_done_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop(world, EVENTS)
+    world.model("then", "SELECT error('no')::INT AS id FROM m WHERE id = 3")
+    options = RunOptions(start="2024-01-02", end="2024-01-03")
+    assert statuses(world.run(options=options)) == {"m": "built", "then": "failed"}
+    world.model("then", "SELECT id FROM m")
+    assert statuses(world.run(resume=True)) == {"m": "skipped", "then": "built"}

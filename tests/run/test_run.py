@@ -123,6 +123,7 @@ def test_a_dry_run_touches_nothing(world: World) -> None:
 
 SELECTIONS = {
     "one": (("sums",), (), {"sums"}),
+    "by its table": (("main.sums+",), ("main.top",), {"sums"}),
     "with what is upstream": (("+sums",), (), {"clean", "sums"}),
     "with what is downstream": (("sums+",), (), {"sums", "top"}),
     "by tag": (("tag:x",), (), {"clean"}),
@@ -257,6 +258,23 @@ FAILING = {
 }
 
 
+@pytest.mark.parametrize("front", ["", "incremental: {unique_key: id}\n"], ids=["table", "merged"])
+def test_a_null_in_a_required_column_is_told_by_the_line_that_requires_it(
+    world: World, front: str
+) -> None:
+    world.sql(SOURCE)
+    world.model(
+        "m",
+        "SELECT n AS id, NULL::INT AS n FROM raw",
+        f"{front}columns: {{N: {{nullable: false}}}}",
+    )
+    (result,) = world.run().results
+    words, place, line = result.error.splitlines()
+    assert words.endswith("NOT NULL constraint failed: m.n")
+    assert place.startswith("--> models/m.sql:")
+    assert line.endswith("columns: {N: {nullable: false}}")
+
+
 @pytest.mark.parametrize("case", FAILING.values(), ids=FAILING.keys())
 def test_a_failing_query_is_told_by_its_own_line(world: World, case: str) -> None:
     world.sql(SOURCE)
@@ -344,6 +362,20 @@ def test_a_range_that_is_no_range(world: World, case: tuple[str | None, str | No
     with pytest.raises(UsageError) as raised:
         world.run(options=RunOptions(start=case[0], end=case[1]))
     assert raised.value.code == "E433"
+
+
+def test_a_range_that_one_model_does_not_fit_names_it(world: World) -> None:
+    world.sql(SOURCE)
+    world.model("m", "SELECT seen, n FROM raw", EVENTS)
+    world.model("months", "SELECT seen, n FROM raw", EVENTS.replace("day", "month"))
+    world.run()
+    with pytest.raises(UsageError) as raised:
+        world.run(options=RunOptions(start="2024-01-02"))
+    assert (
+        raised.value.message == "--start is not the beginning of a month, the interval of 'months'"
+    )
+    assert "--exclude" in (raised.value.hint or "")
+    assert world.run(options=RunOptions(start="2024-01-02", exclude=("months",))).ok
 
 
 def test_the_history_as_json_has_the_rows_of_each_build(

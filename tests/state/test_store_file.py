@@ -16,6 +16,7 @@ from instar.core.types import Column, Integer
 from instar.errors import StateError, UsageError
 from instar.state import Store, open_store
 from instar.state.database import FORMAT
+from instar.state.models import ModelResult
 
 URL = "sqlite:///.instar/state.db"
 ORDERS = TableName("main", "orders")
@@ -44,6 +45,27 @@ def test_the_format_version_is_in_the_file(tmp_path: Path) -> None:
     sql = sqlite3.connect(state_file(tmp_path))
     assert sql.execute("PRAGMA user_version").fetchone() == (FORMAT,)
     assert sql.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_what_became_of_a_model_waits_for_the_disk_with_the_end_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(URL, tmp_path) as store:
+        database, waited = store._database, list[bool]()
+        commit = database._commit
+
+        def told() -> None:
+            commit()
+            waited.append(database.read("PRAGMA synchronous") == [(2,)])
+
+        store.models.builds("dev")
+        monkeypatch.setattr(database, "_commit", told)
+        store.models.begin("dev", "r", {})
+        with pytest.raises(StateError), database.write(waits=False):
+            raise StateError("E300", "undone")
+        store.models.result("dev", "r", ModelResult(ORDERS, "built", 1))
+        store.models.end("r", "finished")
+        assert waited == [True, False, True]
 
 
 def test_a_file_that_is_no_database_is_E301(tmp_path: Path) -> None:

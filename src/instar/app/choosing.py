@@ -97,6 +97,9 @@ def _one_way(options: RunOptions) -> None:
 
 def _check_range(models: Models, options: RunOptions, chosen: frozenset[str]) -> None:
     """Before anything is touched: the range must fit every model that is built by intervals."""
-    ways = (models.models[n].incremental for n in sorted(chosen))
-    timed = dict.fromkeys(w.granularity for w in ways if w is not None and w.event_time_column)
+    timed: dict[str, list[str]] = {}
+    for name in sorted(chosen):
+        way = models.models[name].incremental
+        if way is not None and way.event_time_column:
+            timed.setdefault(way.granularity, []).append(name)
     check_range(options.start, options.end, timed)

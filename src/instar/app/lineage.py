@@ -16,6 +16,7 @@ from instar.sources.models_sql import Read
 from instar.sources.paths import split_path
 
 Shapes = Mapping[TableName, Sequence[Column]]
+_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,13 +317,21 @@ def named(web: Web, shapes: Shapes, what: str | None) -> list[Place]:
 
     found = [p for p in every if wish in spellings(p)] or _parts_named(shapes, what)
     if not found:
-        tables = sorted({p.table.name for p in every})
-        raise UsageError(
-            "E432",
-            f"there is no model or column '{what}'",
-            hint=f"Tables: {', '.join(tables[:20])}.",
-        )
+        raise UsageError("E432", f"there is no model or column '{what}'", hint=_hint(every, wish))
     return found
+
+
+def _hint(every: Sequence[Place], wish: str) -> str:
+    """The columns of the table that was named, or else the tables."""
+    starts = {
+        p.table: (f"{p.table.name}.".casefold(), f"{p.table.schema}.{p.table.name}.".casefold())
+        for p in every
+    }
+    table = next((t for t, texts in starts.items() if wish.startswith(texts)), None)
+    if table is None:
+        return f"Tables: {', '.join(sorted({t.name for t in starts})[:_SHOWN])}."
+    columns = [p.path for p in every if p.table == table and not p.is_rows]
+    return f"Columns of {table}: {', '.join(columns[:_SHOWN])}."
 
 
 def _parts_named(shapes: Shapes, what: str) -> list[Place]:

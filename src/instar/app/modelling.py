@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from instar.app.adopting import adopted, adopting_view, foreign_table, foreign_view
@@ -107,8 +107,9 @@ def plan_models(work: Modelling) -> tuple[TablePlan, ...]:
     try:
         live = _live(work)
         _declare_inputs(work, inferrer)
-        for name in work.models.order:
-            _analyse(work, work.models.models[name], live, inferrer)
+        read = {target.table for _, target in _reads(work)}
+        for model in map(work.models.models.__getitem__, work.models.order):
+            _analyse(work, model, live, inferrer, is_read=model.table in read)
     finally:
         inferrer.close()
     found = {n: with_impact(work, p) for n, p in work.plans.items() if n in work.chosen}
@@ -132,10 +133,8 @@ def _live(work: Modelling) -> dict[TableName, Table | NotATable]:
 
 def _declare_inputs(work: Modelling, inferrer: Inferrer) -> None:
     """Declared tables as they will be, tables outside the project as they are."""
-    used: dict[TableName, tuple[Read, Target]] = {}
     views = work.models.views
-    for reads in (*(v.reads for v in views.values()), *work.models.targets.values()):
-        used |= {t.table: (r, t) for r, t in reads if t.kind != "model" and t.table not in views}
+    used = {t.table: (r, t) for r, t in _reads(work) if t.kind != "model" and t.table not in views}
     outside = [i for i in used.values() if i[1].table not in work.manifests]
     for name, table in work.builder.outside(outside).items():
         work.shapes[name] = table.columns
@@ -149,13 +148,23 @@ def _declare_inputs(work: Modelling, inferrer: Inferrer) -> None:
             inferrer.declare(name, shape.columns)
 
 
+def _reads(work: Modelling) -> Iterator[tuple[Read, Target]]:
+    """All that a view between models or a model reads."""
+    for view in work.models.views.values():
+        yield from view.reads
+    for reads in work.models.targets.values():
+        yield from reads
+
+
 def _analyse(
     work: Modelling,
     model: Model,
     live: Mapping[TableName, Table | NotATable],
     inferrer: Inferrer,
+    *,
+    is_read: bool,
 ) -> None:
-    """Infer one model, plan it, and tell the world what it will look like."""
+    """Infer one model, plan it, and tell those that read it what it will look like."""
     there = live.get(model.table)
     work.queries[model.name] = work.render(model)
     if model.name not in work.chosen:
@@ -166,7 +175,8 @@ def _analyse(
             shape = _planned(work, model, inferred, there, inferrer)
     if shape is not None:
         work.shapes[model.table] = shape
-        inferrer.declare(model.table, shape)
+        if is_read:
+            inferrer.declare(model.table, shape)
 
 
 def _planned(

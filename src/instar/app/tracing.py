@@ -105,6 +105,7 @@ def query_lineage(
     try:
         tree = sqlglot.parse_one(text, read=reading(dialect))
         tables = _stand_ins(tree, reads)
+        _write_out_windows(tree)
         schema: dict[str, object] = {
             mark: {c.casefold(): "text" for c in names.get(name, ())} or {"?": "text"}
             for mark, name in tables.items()
@@ -148,6 +149,24 @@ def _stand_ins(tree: Any, reads: Sequence[tuple[Read, Target]]) -> dict[str, Tab
         if not table.alias:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
     return marks
+
+
+def _write_out_windows(tree: Any) -> None:
+    """A window that is named reads the columns of its definition, and of the one that this builds on."""
+    from sqlglot import exp
+
+    for select in list(tree.find_all(exp.Select)):
+        named = {w.name.casefold(): w for w in select.args.get("windows") or ()}
+        uses = (
+            [w for w in select.find_all(exp.Window) if w.parent_select is select] if named else []
+        )
+        for window in uses:
+            of, known = window, set[str]()
+            while (base := of.args.get("alias")) is not None and base.name.casefold() not in known:
+                known.add(base.name.casefold())
+                of = named.get(base.name.casefold(), exp.Window())
+                for column in list(of.find_all(exp.Column)):
+                    window.append("partition_by", column.copy())
 
 
 class _Tracer:

@@ -33,16 +33,22 @@ _OF_VIEW: dict[type[Change], str] = {
     ModifyColumn: "the view's query gives it so",
     ReorderColumns: "only the order changes",
 }
+_NO_USING = " without a _using expression"
+"""A model has none: its query computes the values anew."""
 _KEYS = {"_using": "backfill", "_default": "default"}
 
 
 def in_model_words(plan: TablePlan) -> TablePlan:
     said = tuple(
-        replace(f, message=_spoken(f), hint=_HINTS.get(f.code, f.hint)) for f in plan.findings
+        replace(f, message=_spoken(f), hint=_HINTS.get(f.code, _gone(f.hint)))
+        for f in plan.findings
     )
     if plan.backend == "parquet":
         said = tuple(replace(f, message=_without_copy(f.message)) for f in said)
-    changes = tuple(replace(c, kept="the query no longer returns it") for c in plan.changes)
+    changes = tuple(
+        replace(c, kept="the query no longer returns it", reason=c.reason.replace(_NO_USING, ""))
+        for c in plan.changes
+    )
     return replace(plan, findings=said, changes=changes)
 
 
@@ -58,6 +64,10 @@ def _without_copy(message: str) -> str:
     return (
         message.replace(f"; {WRITERS}", "") if message.startswith("Schema evolution") else message
     )
+
+
+def _gone(hint: str | None) -> str | None:
+    return hint and hint.replace("Live and not declared", "Live and no longer returned")
 
 
 def _spoken(finding: Finding) -> str:

@@ -53,7 +53,8 @@ def _lost_renames(
         ]
         if not gone or any(fold(c.name) == fold(old) for c in beside):
             continue
-        near = closest(old, [name for name, _ in gone])
+        names = [name for name, _ in gone]
+        near = closest(old, names) or closest(old.rpartition(".")[2], names)
         advice = f"Did you mean '{near}'? " if near else ""
         yield Finding(
             "F109",

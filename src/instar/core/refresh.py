@@ -21,6 +21,8 @@ from instar.core.types import Decimal, Float, Integer, Path, Type, path_text, ty
 
 _STANDS_FOR = frozenset(("F101", "F104", "F107", "F108", "F109", "F501", "F601"))
 """Findings of the plan whose reason a refresh takes away."""
+_RENAMES = frozenset(("F107", "F109"))
+"""Of these the ones that the file may be wrong about: their hint says how to mend it."""
 _ROWS = frozenset(("F201", "F202", "F203", "F204", "F301", "F302"))
 
 
@@ -112,12 +114,15 @@ def _refreshed(sketch: Draft, plan: TablePlan, way: Refresh, why: str) -> TableP
 
 def _blocked(plan: TablePlan, way: Refresh, reasons: list[str], *, removal: bool) -> TablePlan:
     told = "; ".join(reasons)
+    stood_for = [f for f in plan.findings if f.code in _STANDS_FOR and f.severity is Severity.ERROR]
+    mends = [f.hint for f in stood_for if f.code in _RENAMES and f.hint]
     flags = "--allow-column-removal or --allow-full-refresh" if removal else "--allow-full-refresh"
+    run = f"{way.advice} or run" if way.advice else "Or run" if mends else "Run"
     finding = Finding(
         "F701",
         Severity.ERROR,
         f"Schema evolution requires full refresh for model '{way.model}': {told}.",
-        f"{way.advice} or run with {flags}." if way.advice else f"Run with {flags}.",
+        " ".join((*mends, f"{run} with {flags}.")),
     )
-    kept = tuple(f for f in plan.findings if f.code not in _STANDS_FOR | {"F102"})
+    kept = tuple(f for f in plan.findings if f not in stood_for and f.code != "F102")
     return replace(plan, status=Status.BLOCKED, findings=(finding, *kept), steps=())

@@ -9,6 +9,7 @@ from instar.sources.models import Model
 
 _LINE = re.compile(r"\n+LINE (\d+): ([^\n]*)")
 _STATEMENT = "\n  in: "
+_NULL = re.compile(r"NOT NULL constraint (?:failed: [^\n]*?\.|violated for column: )([^\n.]+)")
 _FRAGMENT = re.compile(r"== SQL \(line \d+, position \d+\) ==\n([^\n]+)")
 
 
@@ -17,6 +18,8 @@ def blamed(error: InstarError, model: Model, sql: str) -> tuple[str, Location | 
     if error.where is not None or model.file is None:
         return error.message, error.where
     told, _, statement = error.message.partition(_STATEMENT)
+    if required := _required(model, told):
+        return told, required
     found = _LINE.search(told)
     if sql not in statement:
         place = _fragment(model, str(getattr(error, "detail", "")))
@@ -34,6 +37,14 @@ def blamed(error: InstarError, model: Model, sql: str) -> tuple[str, Location | 
         return told[: found.start()], model.file.location()
     first = model.file.text[: model.offset].count("\n")
     return told[: found.start()], model.file.location(first + line)
+
+
+def _required(model: Model, told: str) -> Location | None:
+    """Where it is said that the column which a NULL came into takes none."""
+    found = _NULL.search(told)
+    name = found[1].casefold() if found else ""
+    said = next((c for n, c in model.columns.items() if n.casefold() == name), None)
+    return said.places.get("nullable") if said else None
 
 
 def _fragment(model: Model, detail: str) -> Location | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from instar.core.plan import TablePlan
 from instar.core.schema import TableName
+from instar.errors import EngineError
 from instar.run.building import Builder
 from instar.run.inputs import Inputs
 from instar.run.interval_log import IntervalLog
@@ -54,6 +56,16 @@ class Decisions:
         if self.inputs.restless(model):
             return "it may give other rows each time that it is asked"
         return None
+
+    def stays_done(self, model: Model) -> bool:
+        """Of what the resumed run had done: whether it reads the same rows still, as far as that is told."""
+        known = self.builds.get(model.table)
+        if known is None or not known.inputs or IN_PART in known.inputs or self.in_part(model):
+            return True
+        with contextlib.suppress(EngineError):
+            inputs = self.inputs.of(model)
+            return None in inputs.values() or dict(known.inputs) == inputs
+        return True
 
     def otherwise(self, model: Model) -> bool:
         """Rows came into the table another way than they will: its keys and intervals were others."""

@@ -112,7 +112,7 @@ class Forecaster:
 
     def _model(self, name: str) -> Expected:
         model, plan = self.models.models[name], self.plans[name]
-        if name in self.done:
+        if name in self.done and self._decisions.stays_done(model):
             return Expected(model.table, SKIPPED, DONE_BEFORE)
         if plan.status is Status.CREATE:
             self._builds.pop(model.table, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -11,6 +11,7 @@ from instar.run.building import REACH, Interval
 from instar.state.models import Done, Whole
 
 _DELTAS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+_NAMED = 3
 MOST = 10_000
 """So many may be built one by one in a run; a build of all rows has no such bound."""
 
@@ -84,8 +85,10 @@ def _some(intervals: Iterable[Interval], granularity: str) -> tuple[Interval, ..
     return found
 
 
-def check_range(start: str | None, end: str | None, granularities: Iterable[str]) -> None:
-    """--start and --end must be a range, and lie on the borders of intervals."""
+def check_range(
+    start: str | None, end: str | None, granularities: Mapping[str, Sequence[str]]
+) -> None:
+    """--start and --end must be a range, and lie on the borders of intervals: of each, which models have them."""
     first = parse_time(start, "--start") if start else None
     stop = parse_time(end, "--end") if end else None
     if stop is not None and first is None:
@@ -97,21 +100,26 @@ def check_range(start: str | None, end: str | None, granularities: Iterable[str]
             _check_border(moment, what, granularities)
 
 
-def _check_border(moment: datetime, what: str, granularities: Iterable[str]) -> None:
+def _check_border(moment: datetime, what: str, granularities: Mapping[str, Sequence[str]]) -> None:
     if not in_reach(moment.isoformat()):
         raise UsageError("E433", f"{what} is outside the years 1 to 9998")
-    for granularity in granularities:
+    for granularity, models in granularities.items():
         if floor(moment, granularity) != moment:
+            some = ", ".join(f"'{name}'" for name in models[:_NAMED])
+            more = f" and {len(models) - _NAMED:,} more" if len(models) > _NAMED else ""
+            by = f", the interval of {some}{more}" if models else ""
+            hint = "An interval is replaced as a whole, so it must be named as a whole"
+            apart = "; models of other intervals need runs of their own (--select, --exclude)"
             raise UsageError(
                 "E433",
-                f"{what} is not the beginning of a {granularity}",
-                hint="An interval is replaced as a whole, so it must be named as a whole.",
+                f"{what} is not the beginning of a {granularity}{by}",
+                hint=f"{hint}{apart if len(granularities) > 1 else ''}.",
             )
 
 
 def asked(start: str | None, end: str | None, granularity: str, last: str) -> tuple[Interval, ...]:
     """The intervals that --start and --end name."""
-    check_range(start, end, (granularity,))
+    check_range(start, end, {granularity: ()})
     first = parse_time(str(start), "--start")
     until = parse_time(end, "--end") if end else _after(last, granularity)
     return _some(covering(first, until, granularity), granularity)

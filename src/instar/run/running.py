@@ -78,7 +78,7 @@ class ModelRunner:
     def work(self, name: str) -> ModelResult:
         """Evolve and build one model. What it fails by is in the result, not raised: others go on."""
         model = self.models.models[name]
-        if name in self.done:
+        if name in self.done and self._decisions.stays_done(model):
             return ModelResult(model.table, SKIPPED, reason=DONE_BEFORE)
         self._say_running(name)
         began = time.monotonic()

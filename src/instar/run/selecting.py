@@ -55,7 +55,7 @@ def _matching(models: Models, word: str, changed: Changed) -> set[str]:
     method, colon, value = word.partition(":")
     every = models.models.values()
     if not colon:
-        found = {m.name for m in every if fnmatchcase(m.name, word)}
+        found = {m.name for m in every if any(fnmatchcase(n, word) for n in _names(m))}
         if not found:
             raise UsageError(
                 "E432",
@@ -84,6 +84,12 @@ def _matching(models: Models, word: str, changed: Changed) -> set[str]:
     if not found:
         raise UsageError("E432", f"nothing is selected by '{word}'")
     return found
+
+
+def _names(model: Model) -> tuple[str, ...]:
+    """A model is called as its file, or as its table, which is how a plan and a run name it."""
+    table = model.table
+    return model.name, f"{table.schema}.{table.name}", str(table)
 
 
 def _closure(start: set[str], edges: dict[str, set[str]]) -> set[str]:

@@ -359,7 +359,7 @@ class SparkBuilder:
         for format_ in asked if foreign else (own,) if own in asked else ():
             with contextlib.suppress(EngineError):
                 rows = self._handle.run(asked[format_])
-                return str(rows[0]["v" if format_ == "iceberg" else "version"]) if rows else "empty"
+                return _commit(rows[0]) if rows else "empty"
         with contextlib.suppress(EngineError):
             # A session keeps the list of a table's files until it writes to it, or is told.
             self._handle.run(f"REFRESH TABLE {place}")
@@ -393,6 +393,13 @@ class SparkBuilder:
 
     def interrupt(self) -> None:
         self._handle.interrupt()
+
+
+def _commit(newest: Any) -> str:
+    """Iceberg's commits have names. Delta counts its own, anew for a table that is dropped and made again."""
+    if "v" in newest:
+        return str(newest["v"])
+    return f"{newest['version']}:{newest['timestamp'].timestamp()}"
 
 
 def _from_rows(model: Model, plan: TablePlan) -> bool:

@@ -23,6 +23,7 @@ from instar.core.types import (
     type_text,
     with_children,
 )
+from instar.dialects import reading
 from instar.errors import Location, ProjectError
 from instar.run.inferring import Inferrer
 from instar.run.values import Asked, usable
@@ -236,6 +237,9 @@ class _Filler:
         known = self._known(name, said.places.get(key)) if key == "backfill" else {}
         type_ = self.columns[name.casefold()].type
         row = self._row(name) if key == "backfill" else ()
+        idle = key == "backfill" and name.casefold() in self.there
+        if idle and self._names_others(sql, row):
+            return None
         asked = Asked(f"the {key} of '{name}'", sql, type_, said.places.get(key))
         return usable(asked, self.inferrer, row, known)
 
@@ -249,6 +253,18 @@ class _Filler:
             if said.renamed_from and new in self.columns
         ]
         return (*self.row, *(c for c in renamed if c.name.casefold() not in self.there))
+
+    def _names_others(self, sql: str, row: tuple[Column, ...]) -> bool:
+        """Columns that went when the backfill was used; a new table never had them."""
+        from sqlglot import exp, parse_one
+        from sqlglot.errors import SqlglotError
+
+        try:
+            tree = parse_one(sql, read=reading(self.inferrer.dialect))
+        except SqlglotError:
+            return False
+        names = {c.name.casefold() for c in (*row, *self.columns.values())}
+        return any(c.parts[0].name.casefold() not in names for c in tree.find_all(exp.Column))
 
     def _known(self, name: str, where: Location | None) -> dict[str, str]:
         """What every new column holds before the backfill of this one."""

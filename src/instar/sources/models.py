@@ -363,17 +363,27 @@ class _Graph:
             name = self.manifests[key]
             return Target(name, "manifest", name.name)
         if read.by_ref and read.name.casefold() not in self.lost:
-            known = [*self.models, *(t.name for t in self.manifests.values())]
             raise ProjectError(
                 "E154",
                 f"ref('{read.name}'): there is no model or declared table of that name",
-                hint=suggestion(read.name, known, "There are"),
+                hint=self._meant(read.name),
                 where=model.locate(read.start),
             )
         if found is not None or not in_catalog(read, self.env, ""):
             table = elsewhere(read)
         # One table, whatever the case that it is spelled in.
         return Target(self.outside.setdefault(table.folded, table), "outside", read.name)
+
+    def _meant(self, name: str) -> str:
+        """Of a ref() that leads nowhere: it knows the tables of the environment's own schema."""
+        home = self.env.schema.casefold()
+        others = [t for t in self.manifests.values() if t.schema.casefold() != home]
+        for table in others:
+            full = f"{table.schema}.{table.name}"
+            if name.casefold() in (table.name.casefold(), full.casefold()):
+                return f"{table} is declared in another schema: a query names it so, without ref()."
+        near = [t.name for t in self.manifests.values() if t not in others]
+        return suggestion(name, [*self.models, *near], "There are")
 
     def _order(self, targets: Mapping[str, tuple[tuple[Read, Target], ...]]) -> tuple[str, ...]:
         """Parents first; among equals by name, so that the order is the same each time."""

@@ -188,11 +188,15 @@ class ModelLog:
         return ModelRun(rows[0][0], json.loads(rows[0][1]), rows[0][2]) if rows else None
 
     def result(self, env: str, run: str, found: ModelResult, build: Build | None = None) -> None:
-        """What became of a model in a run, and in the same transaction what its rows were built from."""
+        """What became of a model in a run, and in the same transaction what its rows were built from.
+
+        The end of the run waits for the disk. What the disk forgets before that is built again, and a build
+        that was committed is known by its mark; to wait for each would cost more than a small model.
+        """
         error = redacted(found.error) if found.error else None
         key = (run, found.table.schema, found.table.name)
         told = (found.status, found.rows, found.seconds, found.reason, error)
-        with self._prepare().write() as sql:
+        with self._prepare().write(waits=False) as sql:
             rest = "env status rows seconds reason error at"
             row = (*key, env, *told, self._clock())
             put(sql, "model_results", "run schema name", rest, [row])

@@ -14,6 +14,9 @@ from instar.state.database import APPLICATION, BUSY_SECONDS, FORMAT, Database
 from instar.state.tables import TABLES
 
 IN_MEMORY = Path(":memory:")
+_WAITS = "PRAGMA synchronous = FULL"
+_GOES_ON = "PRAGMA synchronous = NORMAL"
+"""The log is written to the disk by the next commit that waits, with all that stands in it before."""
 _PLACE = "Check the folder and its permissions, or point `state` in instar.yml elsewhere."
 
 
@@ -45,7 +48,7 @@ class SqliteDatabase(Database):
         self._check_file()
         self._use_wal()
         # A journal entry that the disk forgets is worse than one that took longer to write.
-        self._file.execute("PRAGMA synchronous = FULL")
+        self._file.execute(_WAITS)
         if self._pragma("user_version") < FORMAT:
             with self.write():
                 if self._pragma("user_version") < FORMAT:
@@ -107,6 +110,17 @@ class SqliteDatabase(Database):
 
     def _sql(self) -> sqlite3.Connection:
         return self._file
+
+    @contextmanager
+    def _paced(self, waits: bool) -> Iterator[None]:
+        if waits:
+            yield
+            return
+        self._file.execute(_GOES_ON)
+        try:
+            yield
+        finally:
+            self._file.execute(_WAITS)
 
     def _begin(self) -> None:
         self._file.execute("BEGIN IMMEDIATE")
