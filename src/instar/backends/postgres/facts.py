@@ -23,7 +23,7 @@ class Index:
     unique: bool = False
     valid: bool = True
     keys: tuple[str, ...] = ()
-    """The plain columns of a unique index without predicate or expressions; else empty."""
+    """The plain columns of a unique index without predicate or expressions, in pg_catalog's order; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Key:
     """NULLS NOT DISTINCT: a second NULL is refused."""
     include: tuple[str, ...] = ()
     storage: str = ""
+    elsewhere: bool = False
+    """Ordered by operators outside pg_catalog, as that of an extension's type: `=` and `>` would be others."""
 
 
 @dataclass(frozen=True, slots=True)

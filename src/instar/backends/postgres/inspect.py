@@ -170,11 +170,21 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
 
     texts = {str(row[2]): str(row[3]) for row in raw.columns}
     tied = tuple(_ties(raw))
+    elsewhere = frozenset(raw.others["ordered elsewhere"])
     return Facts(
         owner=head[1],
-        indexes=tuple(_index(row, names) for row in raw.indexes),
+        indexes=tuple(_index(row, names, elsewhere) for row in raw.indexes),
         keys=tuple(
-            Key(r[1], named(r[3]), r[2] == "p", r[6], r[12], named(r[13]), r[14] or "")
+            Key(
+                r[1],
+                named(r[3]),
+                r[2] == "p",
+                r[6],
+                r[12],
+                named(r[13]),
+                r[14] or "",
+                r[1] in elsewhere,
+            )
             for r in own
             if r[2] in "pu"
         ),
@@ -206,8 +216,9 @@ def _uncarried(raw: _Raw) -> Iterator[str]:
     yield from (f"the index {row[1]}, which is not valid" for row in raw.indexes if not row[4])
 
 
-def _index(row: Row, names: Mapping[int, str]) -> Index:
+def _index(row: Row, names: Mapping[int, str], elsewhere: frozenset[str]) -> Index:
     _, name, definition, unique, valid, keys, plain, used, count, _ = row
+    plain = plain and name not in elsewhere
     simple = unique and plain and valid and all(k in names for k in keys[:count])
     return Index(
         name,
@@ -252,6 +263,11 @@ def _ties(raw: _Raw) -> Iterator[str]:
             yield words
     if publications := sorted(set(others["publication"])):
         yield f"it is published by {', '.join(publications)}: take it out of the publication first"
+    if subscriptions := sorted(others["subscription"]):
+        yield (
+            f"the subscription {', '.join(subscriptions)} writes to it, and would leave out all that"
+            " comes for a table in its place"
+        )
     for what in others["numbers"]:
         yield f"{what} takes numbers from the sequence of its identity"
     yield from dict.fromkeys(others["bound"])
