@@ -171,7 +171,8 @@ ERRORS: dict[str, CodeDoc] = {
     "E252": CodeDoc(
         "A privilege is missing",
         "PostgreSQL lets only the owner of a table change it; a recreation also needs CREATE on its"
-        " schema.",
+        " schema, and TEMPORARY on the database, as does a plan that has an expression to ask about. A"
+        " standby, or a role that only reads, can do none of it.",
         "Connect as the owner, or as a member of its role, and grant what the message names.",
     ),
     "E253": CodeDoc(
