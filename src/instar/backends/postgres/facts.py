@@ -95,6 +95,8 @@ class Facts:
     collations: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
     """By column: triggers and the like that name it, and that PostgreSQL holds it for."""
+    grouping: tuple[str, ...] = ()
+    """Views and functions that group by the primary key and read other columns: they hold it."""
     virtual: tuple[str, ...] = ()
     storage: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -122,6 +124,7 @@ class Facts:
             "refers": ", ".join(dict.fromkeys(key.table for key in self.incoming)),
             "views": ", ".join(view.name for view in self.views if column in view.columns),
             "holder": self.holders.get(column, ""),
+            "grouping": ", ".join(self.grouping),
         }
 
     def barred(self, rung: Rung) -> str:

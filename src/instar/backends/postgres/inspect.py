@@ -204,6 +204,7 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},
         collations={str(r[2]): str(r[8]) for r in raw.columns if r[8]},
         holders=_holders(raw.others["holds"]),
+        grouping=tuple(raw.others["groups"]),
         virtual=tuple(str(r[2]) for r in raw.columns if r[6] == "v"),
         storage=head[4] or "",
         settings={str(r[2]): str(r[9]) for r in raw.columns if r[9]},

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from instar.backends.base import RunContext
-from instar.backends.postgres.errors import RowsInTheWay
+from instar.backends.postgres.errors import LockNotGranted, RowsInTheWay
 from instar.backends.postgres.session import Session
 from instar.backends.sql import literal, qualified
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
-from instar.errors import InstarError
+from instar.errors import EngineError, InstarError, OutcomeUnknown
 
 SCRIPT = "script"
 
@@ -26,7 +26,8 @@ SCRIPT = "script"
 class Part:
     """`unless`: a query that is true when the part is done. `outside`: no transaction (CONCURRENTLY, ASYNC).
 
-    `cleanup` is run when rows break the part: nothing half-done is left to bother writers.
+    `cleanup` is run when rows break the part, or the engine refuses it for good: nothing half-done is left to
+    bother writers. Where only a lock was not granted, what is there serves the next run.
     `once`: the memo counts it, and `unless` is asked only if it is the one whose end nobody saw: after
     later parts the answer would mean something else (a name that a rename has set free, and another took).
     """
@@ -84,8 +85,8 @@ def _run_part(session: Session, part: Part, number: int, context: RunContext) ->
         return
     try:
         _run(session, part, context)
-    except RowsInTheWay:
-        if part.cleanup:
+    except (RowsInTheWay, EngineError) as error:
+        if part.cleanup and not isinstance(error, (LockNotGranted, OutcomeUnknown)):
             with contextlib.suppress(InstarError):
                 session.execute(part.cleanup)
         raise
