@@ -174,20 +174,7 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
     return Facts(
         owner=head[1],
         indexes=tuple(_index(row, names, elsewhere) for row in raw.indexes),
-        keys=tuple(
-            Key(
-                r[1],
-                named(r[3]),
-                r[2] == "p",
-                r[6],
-                r[12],
-                named(r[13]),
-                r[14] or "",
-                r[1] in elsewhere,
-            )
-            for r in own
-            if r[2] in "pu"
-        ),
+        keys=tuple(_key(row, named, elsewhere) for row in own if row[2] in "pu"),
         outgoing=tuple(ForeignKey(r[1], r[10], named(r[3])) for r in own if r[2] == "f"),
         incoming=tuple(
             ForeignKey(r[1], r[9], named(r[8]))
@@ -215,6 +202,21 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
 def _uncarried(raw: _Raw) -> Iterator[str]:
     yield from raw.others["uncarried"]
     yield from (f"the index {row[1]}, which is not valid" for row in raw.indexes if not row[4])
+
+
+def _key(
+    row: Row, named: Callable[[Sequence[int] | None], tuple[str, ...]], elsewhere: frozenset[str]
+) -> Key:
+    return Key(
+        row[1],
+        named(row[3]),
+        row[2] == "p",
+        deferrable=row[6],
+        nulls_alike=row[12],
+        include=named(row[13]),
+        storage=row[14] or "",
+        elsewhere=row[1] in elsewhere,
+    )
 
 
 def _index(row: Row, names: Mapping[int, str], elsewhere: frozenset[str]) -> Index:
