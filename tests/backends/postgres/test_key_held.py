@@ -1,14 +1,15 @@
-"""A primary key by which others group is held by them: the plan says so, and a refused key leaves no index."""
+"""A primary key by which others group is held by them; an index whose key is not made is dropped, or used later."""
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 from backends.postgres.world import World
 from backends.world import INT, TEXT
 from instar.core.schema import Wanted
 from instar.core.types import Column
-from instar.errors import EngineError
+from instar.errors import EngineError, OutcomeUnknown
 
 GROUPED = {
     "a view": ("CREATE VIEW g AS SELECT id, code FROM t GROUP BY id", "the view {s}.g"),
@@ -42,3 +43,21 @@ def test_a_key_that_is_refused_leaves_no_index(world: World) -> None:
         world.run(plan)
     names = "SELECT relname FROM pg_class WHERE relkind = 'i' AND relnamespace = %s::regnamespace"
     assert world.sql(names, [world.schema]) == [("t_pkey",)]
+
+
+def test_an_index_that_waits_for_a_lock_is_not_forgotten(
+    world: World, other: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    """It refuses rows already: the step stays open, and goes on with it."""
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, code text NOT NULL)")
+    plan = world.plan(keyed_by_code(world))
+    other.execute("BEGIN; SELECT * FROM t")
+    with pytest.raises(OutcomeUnknown) as caught:
+        world.run(plan)
+    assert caught.value.code == "E253"
+    assert "goes on with it" in str(caught.value.hint)
+    other.execute("ROLLBACK")
+    world.run(plan)
+    live = world.live()
+    assert live is not None
+    assert live.primary_key == ("code",)

@@ -73,10 +73,21 @@ def run_script(session: Session, parts: Sequence[Part], context: RunContext) -> 
     for number, part in enumerate(parts, start=1):
         if part.once and number <= done:
             continue
-        _run_part(session, part, number, context)
+        try:
+            _run_part(session, part, number, context)
+        except LockNotGranted as error:
+            if number == 1:
+                raise
+            raise _kept(error) from error
         if part.once:
             context.memo[_mark(parts)] = str(number)
         context.failpoint(f"part {number} done")
+
+
+def _kept(error: LockNotGranted) -> OutcomeUnknown:
+    """An index or a constraint that is there already is no longer nothing: the step stays open."""
+    hint = f"{error.hint or ''} What is done of this step is kept: `instar apply` goes on with it."
+    return OutcomeUnknown(error.code, error.message, hint=hint.strip())
 
 
 def _run_part(session: Session, part: Part, number: int, context: RunContext) -> None:
