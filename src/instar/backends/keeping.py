@@ -120,6 +120,10 @@ class Keeper(ABC):
     def drop_step(self, copy: Copy, live: Table) -> Step:
         raise _cannot_drop(copy)
 
+    def awaited(self, left: Leftover) -> Leftover | None:
+        """What is left once nobody is at it any more: what looks like a crash may be somebody's run."""
+        return left
+
     def mend_step(self, left: Leftover) -> Step:
         """Finish or undo what a crash left; only called for what `leftovers` has named."""
         raise AssertionError(f"{left} was not named by this keeper")
