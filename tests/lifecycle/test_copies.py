@@ -147,13 +147,26 @@ def test_revert_says_what_it_costs_and_keeps_it_aside(world: World) -> None:
     done = world.project.revert("t", confirm=world.yes)
     assert world.asked[0].text == (
         "[main.t] put main.t__instar_old_1 back (2 rows instead of 2). 1 row written or changed since"
-        " would be lost from the table (compared by id); kept in t__instar_old_2; 1 row would come back"
+        " would be lost from the table (compared by id; a row where only name was changed is not"
+        " counted); kept in t__instar_old_2; 1 row would come back"
     )
     assert (done.since.only_now, done.since.only_then) == (1, 1)
     assert world.rows() == ROWS
     assert world.rows("t__instar_old_2") == ["2 | 'Bob'", "3 | 'Cy'"]
     (pending,) = world.plan().pending
     assert pending.steps[0].kind == "rewrite"
+
+
+def test_values_of_every_type_are_compared(world: World) -> None:
+    """A change in a document alone is one that a revert takes out of the table."""
+    more = "  - {name: doc, type: JSON}\n  - {name: tags, type: 'MAP<STRING, INT>'}\n"
+    world.apply(OLD + more)
+    world.fill([f"{row} | '{{}}' | MAP {{'a': 1}}" for row in ROWS])
+    world.apply(NEW + more)
+    world.sql("UPDATE t SET doc = '[]' WHERE id = 1; UPDATE t SET tags = MAP {} WHERE id = 2")
+    done = world.project.revert("t", confirm=world.yes)
+    assert (done.since.only_now, done.since.only_then) == (2, 2)
+    assert done.since.unseen == ("name",)
 
 
 @pytest.mark.parametrize("reverts", [1, 2], ids=["back", "forward again"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from threading import Timer
 
+import psycopg
 import pytest
 
 from backends.postgres.server import PostgresServer
@@ -195,6 +197,26 @@ def test_a_recreation_without_its_journal_is_taken_away(
     assert report.notes[-1].startswith("drop public.t__instar_new: it was never swapped in")
     assert tables(world) == ["t"]
     assert world.sql("SELECT tgname FROM pg_trigger WHERE tgrelid = 't'::regclass") == []
+    world.apply()
+    assert world.rows() == ["1 | 36", "2 | 41"]
+
+
+def test_what_another_run_is_at_is_not_taken_away(world: World, postgres: PostgresServer) -> None:
+    """That of a colleague with a state store of his own: it looks like a crash until it has ended."""
+    killed_rewrite(world, postgres, "recreate batch done")
+    world.lose_state()
+    ended = (
+        "DROP FUNCTION public.t__instar_fn() CASCADE;"
+        "DROP TABLE public.t__instar_new, public.t__instar_log, public.t__instar_pos;"
+        "SELECT pg_advisory_unlock_all()"
+    )
+    with psycopg.connect(postgres.url(), autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(hashtextextended('instar public.t', 0))")
+        end = Timer(0.5, lambda: other.execute(ended))
+        end.start()
+        reports = world.project.recover()
+        end.join()
+    assert reports == ()
     world.apply()
     assert world.rows() == ["1 | 36", "2 | 41"]
 

@@ -59,6 +59,8 @@ def _mended(
         if world.store.unfinished(world.env.name, spelled):
             return
         report = _mend_once(world, backend, keeper, now)
+        if report is None:
+            return
         yield report
         if not report.ok:
             return
@@ -70,10 +72,14 @@ def _mended(
 
 def _mend_once(
     world: LifecycleWorld, backend: Backend, keeper: Keeper, left: Leftover
-) -> TableReport:
+) -> TableReport | None:
+    """Nothing where somebody else's run has ended meanwhile, and left nothing."""
     try:
-        step = keeper.mend_step(left)
-        live = step.after if left.there else None
+        found = keeper.awaited(left)
+        if found is None:
+            return None
+        step = keeper.mend_step(found)
+        live = step.after if found.there else None
         report = carried_out(world, backend, step, live, "instar recover")
     except InstarError as error:
         return TableReport(left.table, Result.FAILED, error=error)

@@ -116,6 +116,8 @@ def cleanup_text(
 def revert_text(table: TableName, copy: TableName, since: Since, aside: str) -> str:
     """What a revert takes out of the table and what it brings back."""
     by = f"compared by {', '.join(since.columns)}" if since.columns else "by their number"
+    if since.columns and since.unseen:
+        by += f"; a row where only {' or '.join(since.unseen)} was changed is not counted"
     kept = f"; kept in {aside}" if aside else ""
     return (
         f"[{table}] put {copy} back ({plural(since.old_rows, 'row')} instead of {since.rows:,})."

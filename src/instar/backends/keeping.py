@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -62,6 +62,8 @@ class Since:
     only_now: int
     only_then: int
     columns: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
+    """Columns of the table that are not compared: a row in which only they were changed counts as the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,10 @@ class Keeper(ABC):
 
     def drop_step(self, copy: Copy, live: Table) -> Step:
         raise _cannot_drop(copy)
+
+    def awaited(self, left: Leftover) -> Leftover | None:
+        """What is left once nobody is at it any more: what looks like a crash may be somebody's run."""
+        return left
 
     def mend_step(self, left: Leftover) -> Step:
         """Finish or undo what a crash left; only called for what `leftovers` has named."""
@@ -209,9 +215,12 @@ class TableKeeper(Keeper):
 
     def since(self, copy: Copy, live: Table) -> Since:
         old = self.inspect(copy.name)
-        columns = shared_columns(live, old)
         now, then = self.place(copy.table), self.place(copy.name)
-        return since(self.ask, now, then, [self.quote(c) for c in columns], columns)
+        return since(self.ask, now, then, live, shared_columns(live, old, self.compared))
+
+    def compared(self, column: Column) -> str | None:
+        """How a value is compared with another one; None where the engine cannot do it."""
+        return self.quote(column.name) if comparable(column.type) else None
 
     # --- steps ---
 
@@ -359,44 +368,47 @@ class RenamingKeeper(TableKeeper):
         del step, there
 
 
-def since(ask: Any, now: str, then: str, quoted: Sequence[str], columns: tuple[str, ...]) -> Since:
+def since(ask: Any, now: str, then: str, live: Table, shared: Mapping[str, str]) -> Since:
     """Rows that only one of two sources has, counted with their repetitions."""
     rows, old_rows = (int(ask(f"SELECT count(*) FROM {side}")[0][0]) for side in (now, then))
-    if not columns:
-        return Since(rows, old_rows, max(rows - old_rows, 0), max(old_rows - rows, 0), columns)
-    listed = ", ".join(quoted)
-    only = []
-    for one, other in ((now, then), (then, now)):
-        both = f"SELECT {listed} FROM {one} EXCEPT ALL SELECT {listed} FROM {other}"
-        only.append(int(ask(f"SELECT count(*) FROM ({both}) AS apart")[0][0]))
-    return Since(rows, old_rows, only[0], only[1], columns)
+    columns = tuple(shared)
+    unseen = tuple(c.name for c in live.columns if c.name not in shared)
+    only = [max(rows - old_rows, 0), max(old_rows - rows, 0)]
+    if shared:
+        listed = ", ".join(shared.values())
+        both = "SELECT count(*) FROM (SELECT {0} FROM {1} EXCEPT ALL SELECT {0} FROM {2}) AS apart"
+        sides = ((now, then), (then, now))
+        only = [int(ask(both.format(listed, *side))[0][0]) for side in sides]
+    return Since(rows, old_rows, only[0], only[1], columns, unseen)
 
 
-def shared_columns(live: Table, old: Table) -> tuple[str, ...]:
-    """The columns that both have under one name and type, and that can be compared.
+def shared_columns(
+    live: Table, old: Table, written: Callable[[Column], str | None]
+) -> Mapping[str, str]:
+    """The columns that both have under one name and type, and how each is compared, if it can be.
 
     A column that became NOT NULL may have been filled by the rewrite itself: it tells nothing.
     """
     then = {c.name: c for c in old.columns}
-    return tuple(c.name for c in live.columns if _alike(c, then.get(c.name)))
+    alike = {c.name: written(c) for c in live.columns if _alike(c, then.get(c.name))}
+    return {name: sql for name, sql in alike.items() if sql is not None}
 
 
 def _alike(now: Column, then: Column | None) -> bool:
-    if then is None or now.nullable != then.nullable or not _comparable(now.type):
-        return False
-    return _plain(now) == _plain(then)
+    return then is not None and now.nullable == then.nullable and _plain(now) == _plain(then)
 
 
 def _plain(column: Column) -> Column:
     return replace(without_identity(column), comment=None, default=None)
 
 
-def _comparable(type_: Type) -> bool:
+def comparable(type_: Type) -> bool:
+    """Whether every engine tells two equal values of the type from others."""
     match type_:
         case Map() | Json() | Variant() | Opaque():
             return False
         case Struct() | Array():
-            return all(_comparable(c.type) for c in children(type_))
+            return all(comparable(c.type) for c in children(type_))
         case _:
             return True
 

@@ -171,13 +171,15 @@ ERRORS: dict[str, CodeDoc] = {
     "E252": CodeDoc(
         "A privilege is missing",
         "PostgreSQL lets only the owner of a table change it; a recreation also needs CREATE on its"
-        " schema.",
+        " schema, and TEMPORARY on the database, as does a plan that has an expression to ask about. A"
+        " standby, or a role that only reads, can do none of it.",
         "Connect as the owner, or as a member of its role, and grant what the message names.",
     ),
     "E253": CodeDoc(
         "A lock was not granted",
         "Another transaction holds the table. Instar waits a few seconds and tries again some times, so"
-        " that nobody queues behind it for long; then it gives up. A copy that waits only for its cut-over is kept.",
+        " that nobody queues behind it for long; then it gives up. A copy that waits only for its cut-over is kept,"
+        " and so is the index of a key that waits for its table. It may also be another run of Instar that is at the table.",
         "End the transaction that holds it (pg_stat_activity, pg_locks), then run the command again.",
     ),
     "E254": CodeDoc(

@@ -151,7 +151,8 @@ FINDINGS: dict[str, CodeDoc] = {
     "F601": CodeDoc(
         "The engine cannot do or keep this",
         "The engine has neither a statement for the change nor a way to hold what is declared.",
-        "Leave it out for this environment, or choose another format for the table.",
+        "What only stands in the way of a recreation, and the message names, can be taken off and put back"
+        " afterwards. Else leave it out for this environment, or choose another format for the table.",
     ),
     "F602": CodeDoc(
         "A type is kept as another",

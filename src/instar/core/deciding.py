@@ -133,7 +133,7 @@ def rung_findings(
         path, key = getattr(change, "path", ()), declared_key(change)
         if capability.rung is Rung.NEVER:
             words = f"[{table}] {capability.why}."
-            yield Finding("F601", Severity.ERROR, words, None, path, key=key)
+            yield Finding("F601", Severity.ERROR, words, capability.way, path, key=key)
         if capability.rung is not Rung.REWRITE:
             continue
         if tracked:

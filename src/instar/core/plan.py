@@ -42,6 +42,8 @@ class Capability:
     why: str = ""
     irreversible: tuple[str, ...] = ()
     in_place: tuple[str, ...] = ()
+    way: str | None = None
+    """What would make it possible, where that is in the user's hand."""
 
     def lasting(self, rung: Rung) -> tuple[str, ...]:
         """What cannot be undone when the table takes this rung."""

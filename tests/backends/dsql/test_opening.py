@@ -102,3 +102,25 @@ def test_batches_never_pass_the_limit(bed: DsqlBed) -> None:
     assert backend.inspect([TableName("public", "nothing")]) == {}
     assert backend.session.patience.batch == 2999  # type: ignore[attr-defined]
     engine.close()
+
+
+def test_a_connection_is_opened_anew_before_the_service_ends_it(
+    bed: DsqlBed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two transactions, and with a password of its own."""
+    asked: list[str] = []
+
+    def conninfo() -> str:
+        asked.append(bed.url())
+        return asked[-1]
+
+    session = DsqlSession(conninfo)
+    assert session.ask("SELECT 1") == [(1,)]
+    assert len(asked) == 1
+    with session.transaction():
+        monkeypatch.setattr(DsqlSession, "lifetime", 0.0)
+        assert session.ask("SELECT 1") == [(1,)]
+        assert len(asked) == 1
+    assert session.ask("SELECT 1") == [(1,)]
+    assert len(asked) == 2
+    session.close()

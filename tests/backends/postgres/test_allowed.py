@@ -13,6 +13,7 @@ from backends.world import BIG
 from instar import Plan, Policy, Project
 from instar.core.findings import Severity
 from instar.core.types import Column
+from instar.errors import EngineError
 
 PROJECT = """\
 name: shop
@@ -141,6 +142,33 @@ def test_what_is_missing_is_named_before_anything_is_touched(
     assert errors(plan, shop) == lacks
     assert plan.blocked
     assert not plan.pending
+
+
+def test_no_temporary_tables(tmp_path: Path, shop: World, postgres: PostgresServer) -> None:
+    """The keys of rows that writers change are gathered in one: that is found out before the copy, not behind it."""
+    shop.sql(f"{OWNED}; {EVERY.format(s=shop.schema)}; GRANT boss TO clerk")
+    shop.sql("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
+    try:
+        plan = planned(tmp_path, shop, postgres, "a type")
+        with pytest.raises(EngineError, match="temporary tables") as refused:
+            planned(tmp_path, shop, postgres, "a check")
+    finally:
+        shop.sql("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC")
+    words = (
+        "has no TEMPORARY on the database 'postgres', where the keys of changed rows are gathered."
+    )
+    assert errors(plan, shop) == [words]
+    assert "TEMPORARY on the database" in str(refused.value.hint)
+
+
+def test_a_role_that_only_reads(tmp_path: Path, shop: World, postgres: PostgresServer) -> None:
+    """The server refuses to make a table; it does not refuse the expression."""
+    shop.sql(f"{OWNED}; {EVERY.format(s=shop.schema)}; GRANT boss TO clerk")
+    shop.sql("ALTER ROLE clerk SET default_transaction_read_only = on")
+    with pytest.raises(EngineError, match="read-only transaction") as refused:
+        planned(tmp_path, shop, postgres, "a check")
+    assert refused.value.code == "E252"
+    assert "default_transaction_read_only" in str(refused.value.hint)
 
 
 MEMBER = f"{OWNED}; {EVERY}; GRANT boss TO clerk"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from backends.postgres.server import PostgresServer
 from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT
 from instar.core.schema import Check, Hint, Unique
@@ -316,6 +317,24 @@ def test_what_cannot_be_carried_over_blocks_the_plan(world: World, case: str) ->
     if "EXTENSION" in ddl:
         world.sql("ALTER EXTENSION plpgsql DROP TABLE t")
     assert words.replace("{s}", world.schema) in finding.message
+    assert plan.steps == ()
+
+
+def test_a_table_that_a_subscription_writes_to(world: World, postgres: PostgresServer) -> None:
+    """Its worker finds a table by name and its state by number: it leaves out what comes for a new one."""
+    world.sql("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE PUBLICATION p FOR TABLE t")
+    world.sql(
+        f"CREATE SUBSCRIPTION s CONNECTION '{postgres.url()}' PUBLICATION p "
+        "WITH (create_slot = false, enabled = false, slot_name = NONE, copy_data = false)"
+    )
+    world.sql("DROP PUBLICATION p")
+    try:
+        plan = world.plan(
+            world.want(Column("id", INT, nullable=False), Column("n", BIG), primary_key=("id",))
+        )
+    finally:
+        world.sql("DROP SUBSCRIPTION s")
+    assert "the subscription s writes to it" in str([f.message for f in plan.findings])
     assert plan.steps == ()
 
 

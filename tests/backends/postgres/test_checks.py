@@ -6,9 +6,12 @@ import pytest
 
 from backends.postgres.world import World
 from backends.world import BIG, INT, TEXT
+from instar.backends.postgres.scratch import Scratch
+from instar.backends.postgres.session import Session
 from instar.backends.postgres.settled import settled
 from instar.core.schema import Check, Wanted
 from instar.core.types import Column, String, Type, array
+from instar.errors import InstarError, Interrupted, OutcomeUnknown
 
 ID = Column("id", INT, nullable=False)
 COLUMNS = (
@@ -102,3 +105,19 @@ def test_a_generated_column_over_a_list_is_kept_by_a_recreation(world: World) ->
     assert live is not None
     columns = [Column("n", BIG) if c.name == "n" else c for c in live.columns]
     world.apply(world.want(*columns, primary_key=("id",)))
+
+
+@pytest.mark.parametrize("error", [OutcomeUnknown("E257", "lost"), Interrupted("E223", "stopped")])
+def test_a_lost_connection_is_no_fault_of_the_expression(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: InstarError
+) -> None:
+    scratch = Scratch(world.backend.session)
+
+    def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Session, "describe", failing)
+    monkeypatch.setattr(Session, "ask", failing)
+    for asked in (scratch.check, scratch.type_of):
+        with pytest.raises(type(error)):
+            asked("id > 0", [ID])

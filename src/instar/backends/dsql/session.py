@@ -1,6 +1,7 @@
 """One connection to Aurora DSQL: no locks; a transaction that loses against another is tried again.
 
-A connection lives an hour at most and its password less, so that each opening asks for a new one.
+The service ends a connection after an hour: between two transactions it is opened anew before that. Its password
+lives less, so that each opening asks for a new one.
 """
 
 from __future__ import annotations
@@ -33,12 +34,22 @@ class DsqlSession(Session):
     """`conninfo` makes the text for the driver anew each time a connection is opened."""
 
     engine: ClassVar[str] = "Aurora DSQL"
+    lifetime: ClassVar[float] = 50 * 60
+    """Seconds after which no transaction is begun any more: the longest ones take minutes."""
 
     def __init__(self, conninfo: Callable[[], str], patience: Patience = Patience()) -> None:
         self._make = conninfo
+        self._since = 0.0
         super().__init__("", patience)
 
+    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """A copy of hours outlives many connections; one that the service ends would stop it."""
+        if not self.inside and time.monotonic() - self._since > self.lifetime:
+            self.close()
+        return super()._connected()
+
     def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
+        self._since = time.monotonic()
         connection = connect(self._make(), self.engine)
         for setting in PINNED:
             # The service takes fewer settings than PostgreSQL; those that count are looked at.

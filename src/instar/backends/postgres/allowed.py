@@ -18,7 +18,7 @@ has_database_privilege(current_database(), 'CREATE'), has_schema_privilege(n.oid
 has_schema_privilege(n.oid, 'CREATE'), pg_get_userbyid(c.relowner), pg_has_role(c.relowner, 'USAGE'),
 pg_has_role(c.relowner, 'SET'),
 me.rolsuper OR c.relowner = me.oid OR has_schema_privilege(c.relowner, n.oid, 'CREATE'),
-has_table_privilege(c.oid, 'SELECT')
+has_table_privilege(c.oid, 'SELECT'), has_database_privilege(current_database(), 'TEMPORARY')
 FROM unnest(%s::text[], %s::text[]) AS w(s, t) JOIN pg_roles me ON me.rolname = current_user
 LEFT JOIN pg_namespace n ON n.nspname = w.s
 LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.t AND c.relkind = 'r'"""
@@ -74,6 +74,7 @@ class _Rights:
     may_give: bool
     owner_may_create: bool
     may_read: bool
+    may_make_temporary: bool
 
 
 _Lack = tuple[str, str]
@@ -125,6 +126,10 @@ def _lacks(job: Job, has: _Rights) -> Iterator[_Lack]:
         yield words, "Connect as the owner, or as a member of its role."
     if not has.may_read and job.rung is not Rung.METADATA:
         yield "has no SELECT on the table", _grant("SELECT", qualified(name), has)
+    if job.rung is Rung.REWRITE and not has.may_make_temporary:
+        database = f"DATABASE {quote_double(has.database)}"
+        words = f"has no TEMPORARY on the database '{has.database}', where the keys of changed rows are gathered"
+        yield words, _grant("TEMPORARY", database, has)
     if has.owns and job.rung is Rung.REWRITE:
         yield from _giving(has, schema)
 

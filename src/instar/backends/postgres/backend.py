@@ -82,7 +82,7 @@ class PostgresBackend(Backend):
 
     def run(self, step: Step, context: RunContext) -> None:
         """A zombie of a killed client is waited for: it holds the table's advisory lock."""
-        with self._alone(step.after.name):
+        with self.alone(step.after.name):
             context.failpoint("begin")
             if RECIPE in step.data:
                 self._recreate(step, context)
@@ -112,7 +112,8 @@ class PostgresBackend(Backend):
                 self.session.execute("RESET default_tablespace")
 
     @contextlib.contextmanager
-    def _alone(self, name: TableName) -> Iterator[None]:
+    def alone(self, name: TableName) -> Iterator[None]:
+        """No other run of Instar is at the table, whatever state store it has."""
         key = [f"instar {name}"]
 
         def take() -> None:

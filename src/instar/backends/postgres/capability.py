@@ -116,6 +116,10 @@ def key_referenced(case: Case) -> bool:
     return any({renamed.get(c, c) for c in k.columns} == gone for k in case.facts.incoming)
 
 
+def key_grouped(case: Case) -> bool:
+    return bool(case.facts.grouping)
+
+
 def using(case: Case) -> bool:
     return case.hint.using is not None
 
@@ -234,6 +238,7 @@ TABLE = cells(
         ),
         "change_primary_key": (
             Row(key_referenced, Rung.NEVER, _REFERRED),
+            Row(key_grouped, Rung.NEVER, "{grouping} groups by the primary key"),
             Row(drops_key, Rung.METADATA),
             Row(always, Rung.STEPS, "the key's index is built while writers go on"),
         ),

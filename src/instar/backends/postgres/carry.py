@@ -85,6 +85,13 @@ def linked_tables(session: Session, table: TableName) -> list[str]:
     return sorted({str(t) for row in rows for t in row[1:3]} - {_regclass(session, name)})
 
 
+def hung(session: Session, table: TableName) -> bool:
+    """Whether views, foreign keys or triggers hang on it: what they say may not fit another table."""
+    name = qualified(table)
+    asked = ((_VIEWS, [name]), (_KEYS, [name] * 3), (_TRIGGERS, [name]))
+    return any(session.ask(sql, values) for sql, values in asked)
+
+
 def _regclass(session: Session, name: str) -> str:
     return str(session.ask("SELECT %s::regclass::text", [name])[0][0])
 

@@ -121,6 +121,17 @@ JOIN pg_publication b ON b.oid = p.prpubid WHERE p.prrelid = ANY(%s::oid[])
 UNION ALL SELECT c.oid, 'publication', b.pubname::text FROM pg_class c
 JOIN pg_publication b ON b.puballtables OR EXISTS (SELECT 1 FROM pg_publication_namespace pn
   WHERE pn.pnpubid = b.oid AND pn.pnnspid = c.relnamespace) WHERE c.oid = ANY(%s::oid[])
+UNION ALL SELECT r.srrelid, 'subscription', s.subname::text FROM pg_subscription_rel r
+JOIN pg_subscription s ON s.oid = r.srsubid WHERE r.srrelid = ANY(%s::oid[])
+UNION ALL SELECT DISTINCT i.indrelid, 'ordered elsewhere', c.relname::text FROM pg_index i
+JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_opclass o ON o.oid = ANY(i.indclass::oid[])
+WHERE i.indisunique AND o.opcnamespace <> 'pg_catalog'::regnamespace AND i.indrelid = ANY(%s::oid[])
+UNION ALL SELECT DISTINCT k.conrelid, 'groups', CASE WHEN r.oid IS NULL
+  THEN pg_describe_object(d.classid, d.objid, 0) ELSE 'the view ' || r.ev_class::regclass END
+FROM pg_constraint k JOIN pg_depend d ON d.refclassid = 'pg_constraint'::regclass AND d.refobjid = k.oid
+LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+WHERE k.contype = 'p' AND d.deptype = 'n' AND d.classid IN ('pg_rewrite'::regclass, 'pg_proc'::regclass)
+AND k.conrelid = ANY(%s::oid[])
 UNION ALL SELECT polrelid, 'policy', polname::text FROM pg_policy WHERE polrelid = ANY(%s::oid[])
 UNION ALL SELECT DISTINCT d.refobjid, 'holds',
   json_build_array(a.attname, pg_describe_object(d.classid, d.objid, 0))::text

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from instar.backends.postgres.carry import (
     Carried,
     gather,
+    hung,
     index_comments,
     linked_tables,
     names_aside,
@@ -29,7 +30,7 @@ from instar.backends.postgres.session import Session
 from instar.backends.postgres.settings import CLEANED, named_after
 from instar.backends.sql import literal, qualified, quote_double
 from instar.core.schema import TableName
-from instar.errors import Interrupted
+from instar.errors import EngineError, Interrupted
 
 if TYPE_CHECKING:
     from instar.backends.postgres.recreate import Recreation
@@ -41,6 +42,7 @@ WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"""
 _COMMENT = "SELECT obj_description(%s::regclass, 'pg_class')"
 _DEADLOCK = "SELECT setting::numeric / 1000 FROM pg_settings WHERE name = 'deadlock_timeout'"
 _QUIET = "It was tried again some times. Wait until fewer rows are written."
+_UNFIT = "It hangs on the table and does not fit what that becomes: change or drop it, then run `instar apply` again."
 _SEQUENCE = "SELECT pg_get_serial_sequence(%s, %s)"
 
 
@@ -55,11 +57,11 @@ def swap(work: Recreation, done: str, *, patient: bool = False) -> tuple[float, 
     held = time.monotonic()
     work.check()
     if not recipe.key:
-        _exchange(work, done)
+        _exchange(work, done, followed=False)
         return held, 0
     with _bounded(work):
         taken = work.following.drain(compare=True)
-        _exchange(work, done)
+        _exchange(work, done, followed=True)
     return held, taken
 
 
@@ -89,7 +91,36 @@ def _few(work: Recreation) -> None:
         raise TooBusy("E263", f"[{work.recipe.table}] {words}", hint=_QUIET)
 
 
-def _exchange(work: Recreation, done: str) -> None:
+def rehearse(work: Recreation, done: str) -> None:
+    """Keys, indexes and all that hangs on the table, on the empty copy and back: what does not fit fails here.
+
+    Inside a transaction; behind a copy of hours it would be found out too late. Where somebody holds the table, what
+    hangs on it is left to the cut-over.
+    """
+    session, table = work.session, work.recipe.table
+    session.execute("SAVEPOINT rehearsal")
+    for _, _, sql in work.recipe.builds:
+        session.execute(sql)
+    if hung(session, table):
+        with contextlib.suppress(LockNotGranted):
+            locked = ", ".join([qualified(table), *linked_tables(session, table)])
+            session.execute(session.patience.cut_over_sql)
+            session.execute(f"LOCK TABLE {locked} IN ACCESS EXCLUSIVE MODE")
+            with _bounded(work), _told_why():
+                _exchange(work, done, followed=False)
+    session.execute("ROLLBACK TO SAVEPOINT rehearsal")
+
+
+@contextlib.contextmanager
+def _told_why() -> Iterator[None]:
+    try:
+        yield
+    except EngineError as error:
+        error.hint = error.hint or _UNFIT
+        raise
+
+
+def _exchange(work: Recreation, done: str, *, followed: bool) -> None:
     """What hangs on the old table is moved, names change places."""
     session, recipe = work.session, work.recipe
     old = _free_name(session, recipe.table)
@@ -98,7 +129,7 @@ def _exchange(work: Recreation, done: str) -> None:
     said = index_comments(session, recipe.table)
     for sql in (
         *carried.before,
-        *(work.following.remove() if recipe.key else ()),
+        *(work.following.remove() if followed else ()),
         *names_aside(session, recipe.table, mark),
         *_serials(recipe),
     ):

@@ -16,7 +16,7 @@ from instar.errors import (
 )
 
 LOCK_NOT_GRANTED, DEADLOCK, SERIALIZATION, TOO_LARGE = "55P03", "40P01", "40001", "54000"
-_PRIVILEGE, _CANCELED = "42501", "57014"
+_PRIVILEGE, _CANCELED, _READ_ONLY = "42501", "57014", "25006"
 _DISK_FULL = "53100"
 _PASSWORD = ("28P01", "28000")
 _BROKEN_ROWS = ("22", "23")
@@ -46,7 +46,13 @@ _BY_STATE: dict[str, tuple[type[EngineError], str, str, str | None]] = {
         EngineError,
         "E252",
         "{engine} does not allow it",
-        "The role must own the table, and may need CREATE on its schema.",
+        "The role must own the table, and may need CREATE on its schema and TEMPORARY on the database.",
+    ),
+    _READ_ONLY: (
+        EngineError,
+        "E252",
+        "{engine} does not allow it",
+        "Connect to the primary, not to a standby, and as a role whose default_transaction_read_only is off.",
     ),
     SERIALIZATION: (
         LockNotGranted,

@@ -23,7 +23,7 @@ class Index:
     unique: bool = False
     valid: bool = True
     keys: tuple[str, ...] = ()
-    """The plain columns of a unique index without predicate or expressions; else empty."""
+    """The plain columns of a unique index without predicate or expressions, in pg_catalog's order; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Key:
     """NULLS NOT DISTINCT: a second NULL is refused."""
     include: tuple[str, ...] = ()
     storage: str = ""
+    elsewhere: bool = False
+    """Ordered by operators outside pg_catalog, as that of an extension's type: `=` and `>` would be others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class Facts:
     collations: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
     """By column: triggers and the like that name it, and that PostgreSQL holds it for."""
+    grouping: tuple[str, ...] = ()
+    """Views and functions that group by the primary key and read other columns: they hold it."""
     virtual: tuple[str, ...] = ()
     storage: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -120,6 +124,7 @@ class Facts:
             "refers": ", ".join(dict.fromkeys(key.table for key in self.incoming)),
             "views": ", ".join(view.name for view in self.views if column in view.columns),
             "holder": self.holders.get(column, ""),
+            "grouping": ", ".join(self.grouping),
         }
 
     def barred(self, rung: Rung) -> str:

@@ -170,14 +170,11 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
 
     texts = {str(row[2]): str(row[3]) for row in raw.columns}
     tied = tuple(_ties(raw))
+    elsewhere = frozenset(raw.others["ordered elsewhere"])
     return Facts(
         owner=head[1],
-        indexes=tuple(_index(row, names) for row in raw.indexes),
-        keys=tuple(
-            Key(r[1], named(r[3]), r[2] == "p", r[6], r[12], named(r[13]), r[14] or "")
-            for r in own
-            if r[2] in "pu"
-        ),
+        indexes=tuple(_index(row, names, elsewhere) for row in raw.indexes),
+        keys=tuple(_key(row, named, elsewhere) for row in own if row[2] in "pu"),
         outgoing=tuple(ForeignKey(r[1], r[10], named(r[3])) for r in own if r[2] == "f"),
         incoming=tuple(
             ForeignKey(r[1], r[9], named(r[8]))
@@ -194,6 +191,7 @@ def _facts(oid: int, raw: _Raw, names: Mapping[int, str], own: Sequence[Row]) ->
         types={n: t for n, t in texts.items() if type_sql(parse_type(t)) != t},
         collations={str(r[2]): str(r[8]) for r in raw.columns if r[8]},
         holders=_holders(raw.others["holds"]),
+        grouping=tuple(raw.others["groups"]),
         virtual=tuple(str(r[2]) for r in raw.columns if r[6] == "v"),
         storage=head[4] or "",
         settings={str(r[2]): str(r[9]) for r in raw.columns if r[9]},
@@ -206,8 +204,24 @@ def _uncarried(raw: _Raw) -> Iterator[str]:
     yield from (f"the index {row[1]}, which is not valid" for row in raw.indexes if not row[4])
 
 
-def _index(row: Row, names: Mapping[int, str]) -> Index:
+def _key(
+    row: Row, named: Callable[[Sequence[int] | None], tuple[str, ...]], elsewhere: frozenset[str]
+) -> Key:
+    return Key(
+        row[1],
+        named(row[3]),
+        row[2] == "p",
+        deferrable=row[6],
+        nulls_alike=row[12],
+        include=named(row[13]),
+        storage=row[14] or "",
+        elsewhere=row[1] in elsewhere,
+    )
+
+
+def _index(row: Row, names: Mapping[int, str], elsewhere: frozenset[str]) -> Index:
     _, name, definition, unique, valid, keys, plain, used, count, _ = row
+    plain = plain and name not in elsewhere
     simple = unique and plain and valid and all(k in names for k in keys[:count])
     return Index(
         name,
@@ -252,6 +266,11 @@ def _ties(raw: _Raw) -> Iterator[str]:
             yield words
     if publications := sorted(set(others["publication"])):
         yield f"it is published by {', '.join(publications)}: take it out of the publication first"
+    if subscriptions := sorted(others["subscription"]):
+        yield (
+            f"the subscription {', '.join(subscriptions)} writes to it, and would leave out all that"
+            " comes for a table in its place"
+        )
     for what in others["numbers"]:
         yield f"{what} takes numbers from the sequence of its identity"
     yield from dict.fromkeys(others["bound"])

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 class PostgresKeeper(TransactionalKeeper):
+    _backend: PostgresBackend
+
     def __init__(self, backend: PostgresBackend) -> None:
         self._backend = backend
         self._session: Session = backend.session
@@ -76,6 +78,13 @@ class PostgresKeeper(TransactionalKeeper):
             if name.endswith(POS) and table is not None and table not in named:
                 known.append(Leftover(table, there=True, new=None, olds=()))
         return known
+
+    def awaited(self, left: Leftover) -> Leftover | None:
+        name = left.table.name.casefold()
+        with self._backend.alone(left.table):
+            lefts = self.leftovers(left.table.schema)
+        found = (replace(x, table=left.table) for x in lefts if x.table.name.casefold() == name)
+        return next(found, None)
 
     def mend_step(self, left: Leftover) -> Step:
         if not left.there or left.new is not None:

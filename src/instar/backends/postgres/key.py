@@ -23,7 +23,7 @@ def chosen_key(live: Table) -> KeyColumns:
 
 def _candidates(live: Table) -> Iterator[tuple[str, ...]]:
     facts = facts_of(live)
-    keys = [k for k in facts.keys if not k.deferrable]
+    keys = [k for k in facts.keys if not (k.deferrable or k.elsewhere)]
     yield from (k.columns for k in keys if k.primary)
     yield from (k.columns for k in keys if not k.primary)
     yield from (i.keys for i in facts.indexes if i.keys)

@@ -312,7 +312,7 @@ class _Native:
         parts = [
             Part((drop,), built, outside=True),
             Part((create,), built, outside=True, cleanup=drop),
-            Part((f"{attach}{quote_double(index)}",), done),
+            Part((f"{attach}{quote_double(index)}",), done, cleanup=drop),
         ]
         return self._step("key", title([change]), parts, after)
 

@@ -129,7 +129,9 @@ def recreate_step(job: Job, known: Mapping[str, Type], timeout: float) -> Step:
     words = copied(job.target.name, aside)
     how = "writers go on; cut-over: ACCESS EXCLUSIVE for a moment"
     if not recipe.key:
-        words += "; it has no key, so that writers wait for the whole copy"
+        words += (
+            "; it has no key by which it could be walked, so that writers wait for the whole copy"
+        )
         how = "SHARE ROW EXCLUSIVE for the whole copy, for want of a key"
     words += left_out(job)
     lock = locked("", how, timeout)

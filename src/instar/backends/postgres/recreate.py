@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from instar.backends.base import RunContext
 from instar.backends.postgres.culprit import Culprit
-from instar.backends.postgres.cutover import swap
+from instar.backends.postgres.cutover import rehearse, swap
 from instar.backends.postgres.definition import altered, refused
 from instar.backends.postgres.errors import LockNotGranted, RowsInTheWay
 from instar.backends.postgres.following import Following
@@ -227,22 +227,16 @@ class Recreation:
             self.session.execute(self.session.patience.lock_sql)
             self.check()
             self._make()
-            for sql in (
-                *self._position_sql(COPY),
-                *self._tried(),
-                *self.following.create(),
-            ):
+            for sql in self._position_sql(COPY):
+                self.session.execute(sql)
+            rehearse(self, DONE)
+            for sql in self.following.create():
                 self.session.execute(sql)
             file, _ = self.following.captured()
             self.session.execute(f"UPDATE {self.pos} SET file = {literal(file)}")
             self.check()
             self._point("prepare, not committed")
         self._point("prepared")
-
-    def _tried(self) -> list[str]:
-        """Keys and indexes that do not fit the new types fail here, on no rows, and not behind the copy."""
-        tries = [sql for _, _, sql in self.recipe.builds]
-        return ["SAVEPOINT tried", *tries, "ROLLBACK TO SAVEPOINT tried"] if tries else []
 
     def _copy(self) -> None:
         total = self._estimate()
@@ -390,6 +384,7 @@ class Recreation:
             self._make()
             for sql in self._position_sql(COPY):
                 self.session.execute(sql)
+            rehearse(self, DONE)
             self._point("locked copy")
             copied = self.session.execute(self.recipe.insert(self.recipe.projected("TRUE")))
             self.context.progress(f"copy {self.recipe.table}", copied, copied)

@@ -11,7 +11,7 @@ from instar.backends.postgres.types import parse_type, type_sql
 from instar.backends.sql import qualified, quote_double
 from instar.core.schema import Table
 from instar.core.types import Column, Type
-from instar.errors import EngineError, InstarError
+from instar.errors import EngineError, InstarError, Interrupted, OutcomeUnknown
 
 _DEFAULT = """SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
 WHERE adrelid = '{table}'::regclass AND adnum = 1"""
@@ -24,8 +24,8 @@ JOIN pg_depend d ON d.classid = 'pg_constraint'::regclass AND d.objid = k.oid
 JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
 WHERE k.conrelid = '{table}'::regclass AND k.contype = 'c' AND p.provolatile = 'v'"""
 _TYPE = "SELECT format_type(%s::oid, %s::integer)"
-_FORBIDDEN = "E252"
-"""That the role may not create a table says nothing about the expression."""
+_FORBIDDEN, _NO_ROOM = "E252", "E228"
+"""That the role may not create a table, or that there is no room for one, says nothing about the expression."""
 
 
 class Speller(Protocol):
@@ -83,6 +83,8 @@ class Scratch:
             try:
                 column = self._session.describe(query)[0]
             except InstarError as error:
+                if _cut_off(error):
+                    raise
                 raise NotTaken(_reason(error)) from error
             # 705 is `unknown`: a bare literal takes whatever type it is put into.
             if column.type_code == 705:
@@ -163,11 +165,16 @@ class Scratch:
             rows = session.ask(read.format(table=self.table))
             return None if not rows or rows[0][0] is None else str(rows[0][0])
         except InstarError as error:
-            if isinstance(error, LockNotGranted) or error.code == _FORBIDDEN:
+            if isinstance(error, LockNotGranted) or error.code == _FORBIDDEN or _cut_off(error):
                 raise
             raise NotTaken(_reason(error)) from error
         finally:
             session.rollback()
+
+
+def _cut_off(error: InstarError) -> bool:
+    """A connection that was lost, or a statement that was stopped, says nothing about the expression."""
+    return isinstance(error, (OutcomeUnknown, Interrupted)) or error.code == _NO_ROOM
 
 
 def _reason(error: InstarError) -> str:

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from instar.backends.base import RunContext
-from instar.backends.postgres.errors import RowsInTheWay
+from instar.backends.postgres.errors import LockNotGranted, RowsInTheWay
 from instar.backends.postgres.session import Session
 from instar.backends.sql import literal, qualified
 from instar.core.plan import Rung, Step
 from instar.core.schema import Table, TableName
-from instar.errors import InstarError
+from instar.errors import EngineError, InstarError, OutcomeUnknown
 
 SCRIPT = "script"
 
@@ -26,7 +26,8 @@ SCRIPT = "script"
 class Part:
     """`unless`: a query that is true when the part is done. `outside`: no transaction (CONCURRENTLY, ASYNC).
 
-    `cleanup` is run when rows break the part: nothing half-done is left to bother writers.
+    `cleanup` is run when rows break the part, or the engine refuses it for good: nothing half-done is left to
+    bother writers. Where only a lock was not granted, what is there serves the next run.
     `once`: the memo counts it, and `unless` is asked only if it is the one whose end nobody saw: after
     later parts the answer would mean something else (a name that a rename has set free, and another took).
     """
@@ -72,10 +73,21 @@ def run_script(session: Session, parts: Sequence[Part], context: RunContext) -> 
     for number, part in enumerate(parts, start=1):
         if part.once and number <= done:
             continue
-        _run_part(session, part, number, context)
+        try:
+            _run_part(session, part, number, context)
+        except LockNotGranted as error:
+            if number == 1:
+                raise
+            raise _kept(error) from error
         if part.once:
             context.memo[_mark(parts)] = str(number)
         context.failpoint(f"part {number} done")
+
+
+def _kept(error: LockNotGranted) -> OutcomeUnknown:
+    """An index or a constraint that is there already is no longer nothing: the step stays open."""
+    hint = f"{error.hint or ''} What is done of this step is kept: `instar apply` goes on with it."
+    return OutcomeUnknown(error.code, error.message, hint=hint.strip())
 
 
 def _run_part(session: Session, part: Part, number: int, context: RunContext) -> None:
@@ -84,8 +96,8 @@ def _run_part(session: Session, part: Part, number: int, context: RunContext) ->
         return
     try:
         _run(session, part, context)
-    except RowsInTheWay:
-        if part.cleanup:
+    except (RowsInTheWay, EngineError) as error:
+        if part.cleanup and not isinstance(error, (LockNotGranted, OutcomeUnknown)):
             with contextlib.suppress(InstarError):
                 session.execute(part.cleanup)
         raise

@@ -103,6 +103,10 @@ class Row(Generic[F]):
 Cells = Mapping[str, tuple[Row[F], ...]]
 """By kind of change or modification; "nested", where it is there, stands for all below a column."""
 
+_WAY = (
+    "Take that off the table (drop or detach it, and keep its definition), apply, then put it back; or leave this"
+    " change out."
+)
 _BY_MODIFICATION: dict[type, str] = {
     Rename: "rename",
     TypeChange: "type",
@@ -127,7 +131,7 @@ def _decide(cells: Cells[F], case: Case[F]) -> Capability:
     row = next(row for row in rows if row.when(case))
     why = row.why.format(root=case.root, **case.facts.words(case.root))
     if barred := case.facts.barred(row.rung):
-        return Capability(Rung.NEVER, f"{why}{barred}")
+        return Capability(Rung.NEVER, f"{why}{barred}", way=_WAY)
     # A rewrite keeps the old table, values and all: its question says what the new one has not.
     return Capability(row.rung, why, in_place=tuple(_lost(case)))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from instar.backends.base import Backend, RunContext
-from instar.backends.keeping import TableKeeper
+from instar.backends.keeping import TableKeeper, comparable
 from instar.backends.sql import qualified, quote_double
 from instar.core.plan import Step
 from instar.core.schema import Table, TableName
+from instar.core.types import Column
 
 
 class TransactionalKeeper(TableKeeper):
@@ -30,6 +31,11 @@ class TransactionalKeeper(TableKeeper):
 
     def quote(self, name: str) -> str:
         return quote_double(name)
+
+    def compared(self, column: Column) -> str | None:
+        """Not every type has an equality (json), and some have one that sees too little: their text tells."""
+        quoted = self.quote(column.name)
+        return quoted if comparable(column.type) else f"CAST({quoted} AS VARCHAR)"
 
     def rename_sql(self, old: TableName, new: TableName) -> str:
         return f"ALTER TABLE {qualified(old)} RENAME TO {quote_double(new.name)}"

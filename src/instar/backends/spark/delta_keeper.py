@@ -9,13 +9,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from instar.backends.base import Outcome, RunContext
-from instar.backends.keeping import REVERT, Copy, Keeper, Since, shared_columns, since
+from instar.backends.keeping import (
+    REVERT,
+    Copy,
+    Keeper,
+    Since,
+    comparable,
+    shared_columns,
+    since,
+)
 from instar.backends.spark.base import entries
 from instar.backends.spark.delta_inspect import table_from_log
 from instar.backends.spark.delta_log import read_logs
 from instar.backends.sql import quote_backtick
 from instar.core.plan import Cost, Rung, Step
 from instar.core.schema import Table, TableName
+from instar.core.types import Column
 from instar.errors import StateError
 
 if TYPE_CHECKING:
@@ -82,10 +91,9 @@ class DeltaKeeper(Keeper):
     def since(self, copy: Copy, live: Table) -> Since:
         """Against the rows right after the rewrite: what was written since then, exactly."""
         after = self._table_at(copy, copy.made)
-        columns = shared_columns(live, after)
+        shared = shared_columns(live, after, _compared)
         place = self._backend.place(copy.table)
-        quoted = [quote_backtick(c) for c in columns]
-        return since(self._ask, place, f"{place} VERSION AS OF {copy.made}", quoted, columns)
+        return since(self._ask, place, f"{place} VERSION AS OF {copy.made}", live, shared)
 
     def revert_step(self, copy: Copy, live: Table) -> Step:
         del live
@@ -144,3 +152,7 @@ def _gone(copy: Copy) -> StateError:
         f"{copy.table} cannot be put back: its log no longer reaches version {copy.version}",
         hint="Delta has cleaned its log up. What is left can be read with VERSION AS OF.",
     )
+
+
+def _compared(column: Column) -> str | None:
+    return quote_backtick(column.name) if comparable(column.type) else None

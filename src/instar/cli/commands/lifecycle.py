@@ -177,6 +177,7 @@ def _revert_document(done: Reverted) -> dict[str, Any]:
             "only_now": since.only_now,
             "only_then": since.only_then,
             "columns": list(since.columns),
+            "not_compared": list(since.unseen),
         },
         "table": report_document(done.report),
     }
