@@ -57,7 +57,27 @@ def test_an_expression_has_one_spelling_and_says_what_it_reads() -> None:
     assert renamed("a > 0 AND s.a > 1", lambda p: ("b", *p[1:]) if p[0] == "a" else p) == (
         "b > 0 AND s.a > 1"
     )
+    assert renamed("a.b.c.d.e.f > 0", lambda p: (*p[:-1], "g")) == "a.b.c.d.e.g > 0"
     assert [changing(s) for s in ("uuid()", "rand() + 1", "a + 1")] == ["uuid", "rand", None]
+
+
+def test_expressions_follow_a_rename_however_they_spell_the_column() -> None:
+    check = Check("deep", "S.AA > 1")
+    live = Table(NAME, columns(qty="int", s="struct<Aa: int>"), "delta", constraints=(check,))
+    live = replace(live, extras=MODERN | {"delta.constraints.deep": "( S.AA > 1 ) IS NOT FALSE"})
+    wish = columns(amount="int", qty="string", s="struct<b: int>")
+    hints = {
+        "amount": Hint(renamed_from="qty"),
+        "qty": Hint(default="CAST(QTY AS STRING)"),
+        "s__b": Hint(renamed_from="Aa"),
+    }
+    wanted = hinted(replace(live, columns=wish), **hints)
+    text = "\n".join(
+        sql for step in RULES.steps(draft(wanted, live, RULES, FREE).job) for sql in step.sql
+    )
+    assert "CAST(amount AS STRING)" in text
+    assert "CAST(QTY" not in text
+    assert "S.b > 1" in text
 
 
 @pytest.mark.parametrize(
