@@ -61,6 +61,15 @@ def test_an_expression_has_one_spelling_and_says_what_it_reads() -> None:
     assert [changing(s) for s in ("uuid()", "rand() + 1", "a + 1")] == ["uuid", "rand", None]
 
 
+@pytest.mark.parametrize("name", [TableName("s", "my orders"), TableName("Größe", "t")])
+def test_a_name_that_the_catalog_refuses_blocks_the_plan(name: TableName) -> None:
+    table = Table(name, columns(a="int"), "delta")
+    new = draft(Wanted(table), None, RULES, FREE)
+    assert [f.code for f in new.findings if f.severity is Severity.ERROR] == ["F601"]
+    there = draft(Wanted(table), replace(table, extras=MODERN), RULES, FREE)
+    assert not there.findings, "another catalog took it"
+
+
 def test_expressions_follow_a_rename_however_they_spell_the_column() -> None:
     check = Check("deep", "S.AA > 1")
     live = Table(NAME, columns(qty="int", s="struct<Aa: int>"), "delta", constraints=(check,))
