@@ -96,7 +96,7 @@ def renamed(sql: str, new_name: Callable[[Path], Path]) -> str:
 def _named(tree: exp.Expr) -> Iterator[list[exp.Expr]]:
     """The parts of each column path; the parser takes four for a column and hangs the others behind it."""
     for column in tree.find_all(exp.Column):
-        parts = list(column.parts)
+        parts: list[exp.Expr] = [*column.parts]
         parent = column.parent
         while isinstance(parent, exp.Dot):
             parts.append(parent.expression)
