@@ -25,8 +25,8 @@ from instar.core.plan import Cost, Step
 from instar.core.schema import Table, TableName
 from instar.errors import EngineError, VerificationFailed
 from instar.spark import SparkHandle, SparkSqlError
+from instar.spark.conf import USER_METADATA
 
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 _ATTEMPTS = 5
 _PATIENCE = 300.0
@@ -106,12 +106,12 @@ class DeltaBackend(SparkBackend):
     def _marked(self, statement: str, mark: str) -> None:
         conf = self.handle.session.conf
         with self.handle.errors():
-            conf.set(_USER_METADATA, mark)
+            conf.set(USER_METADATA, mark)
         try:
             self.handle.sql(statement)
         finally:
             with self.handle.errors():
-                conf.unset(_USER_METADATA)
+                conf.unset(USER_METADATA)
 
     def _history(self, name: TableName, limit: int) -> list[tuple[int, str | None]]:
         """(version, mark) of the newest commits, newest first."""
