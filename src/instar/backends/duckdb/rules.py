@@ -20,6 +20,7 @@ class DuckDBRules:
     name = "duckdb"
     dialect = "duckdb"
     positions = False
+    one_layout = False
 
     def __init__(self, binder: Binder | None = None) -> None:
         self._binder = binder
