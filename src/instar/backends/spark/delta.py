@@ -231,11 +231,14 @@ def _mark(memo: Mapping[str, str], step: Step, number: int) -> str:
 
 
 def _described(field: Any) -> Any:
-    """A column with its metadata: where `to` alone brings a text's limit, Spark's optimizer breaks the plan."""
-    from pyspark.sql.functions import col
+    """A column with its metadata: where `to` alone brings a text's limit, Spark's optimizer breaks the plan.
 
-    column = col(quote_backtick(field.name))
-    return column.alias(field.name, metadata=field.metadata) if field.metadata else column
+    Under a plain alias the old column's comment or default would come along; a call leaves them behind.
+    """
+    from pyspark.sql.functions import coalesce, col
+
+    column = coalesce(col(quote_backtick(field.name)))
+    return column.alias(field.name, metadata=field.metadata or None)
 
 
 def _left_behind(step: Step, error: SparkSqlError) -> EngineError | None:
