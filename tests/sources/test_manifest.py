@@ -216,6 +216,7 @@ BAD = [
     (A + "    nullable: true\nprimary_key: [a]\n", "E135", 5, "cannot be nullable"),
     (A + "cluster_by: [b]\n", "E133", 5, "There are: a."),
     (A + "partition_by: ['days(b)']\n", "E133", 5, "names 'b'"),
+    (A + "partition_by: [bucket(16, a)]\n", "E133", 5, "put it into quotes"),
     (A + "cluster_by: [b DESC]\n", "E133", 5, "names 'b'"),
     (A + "primary_key: [a DESC]\n", "E133", 5, "names 'a DESC'"),
     (A + "constraints:\n  c: {check: 'a > 0', unique: [a]}\n", "E112", 6, "needs one of"),

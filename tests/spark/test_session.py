@@ -21,6 +21,7 @@ from instar.spark import (
     open_session,
     server_status,
 )
+from instar.spark.conf import USER_METADATA
 from instar.spark.files import ServerFiles
 from instar.spark.orders import read_ready
 
@@ -115,18 +116,27 @@ def test_interrupt_from_another_thread(spark: SparkHandle) -> None:
 
 
 def test_adopted_session_is_given_back_as_it_was(spark: SparkHandle) -> None:
-    theirs = spark.session
+    theirs, note = spark.session, "the job's own words"
     theirs.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    theirs.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    theirs.conf.set(USER_METADATA, note)
     try:
         with adopt(theirs) as ours:
             assert ours.run("SELECT current_timezone()")[0][0] == "UTC"
+            assert ours.run("SELECT typeof(CAST(0 AS TIMESTAMP))")[0][0] == "timestamp"
+            assert ours.run("SELECT '${env:HOME}'")[0][0] == "${env:HOME}"
+            theirs.conf.unset(USER_METADATA)
             threading.Timer(0.5, ours.interrupt).start()
             with pytest.raises(SparkSqlError, match="OPERATION_CANCELED"):
                 ours.run(_ENDLESS)
         assert theirs.sql("SELECT current_timezone()").collect()[0][0] == "Asia/Tokyo"
+        assert theirs.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
+        assert theirs.conf.get(USER_METADATA) == note
         assert not theirs.getTags()
     finally:
         theirs.conf.set("spark.sql.session.timeZone", "UTC")
+        theirs.conf.set("spark.sql.timestampType", "TIMESTAMP_LTZ")
+        theirs.conf.unset(USER_METADATA)
 
 
 def test_closed_session_is_never_closed_again_when_collected(

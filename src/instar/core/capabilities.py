@@ -17,6 +17,8 @@ class Rules(Protocol):
     dialect: str
     positions: bool
     """New columns can be placed, and columns moved, natively."""
+    one_layout: bool
+    """A table is partitioned or clustered, never both."""
 
     def fold(self, name: str) -> str:
         """The name rule: names that fold to the same text are the same name."""

@@ -120,6 +120,22 @@ def name_clashes(target: Table, fold: Fold) -> Iterator[Finding]:
         seen.add(place)
 
 
+def layout_clash(target: Table, wanted: Table) -> Iterator[Finding]:
+    """For an engine with one layout: the declared one beside another that is not declared and stays."""
+    if not (target.partition_by and target.cluster_by) or (
+        wanted.partition_by and wanted.cluster_by
+    ):
+        return
+    by = f"partitioned by ({', '.join(target.partition_by)}) and clustered by ({', '.join(target.cluster_by)})"
+    yield Finding(
+        "F601",
+        Severity.ERROR,
+        f"[{target.name}] would be {by}, and only one of the two is possible: what is not declared stays.",
+        "Give it up with --column-conflict drop, or declare what is there.",
+        key="cluster_by" if wanted.cluster_by else "partition_by",
+    )
+
+
 def rung_findings(
     able: Iterable[tuple[Change, Capability]],
     policy: Policy,

@@ -33,7 +33,7 @@ from instar.core.checks import (
     unkept_proofs,
 )
 from instar.core.classify import Classified, classify
-from instar.core.deciding import name_clashes, policy_findings, rung_findings
+from instar.core.deciding import layout_clash, name_clashes, policy_findings, rung_findings
 from instar.core.diff import diff
 from instar.core.doubts import rename_findings
 from instar.core.evolve import evolve
@@ -104,6 +104,7 @@ def draft(
         *policy_findings(classified, tracked, wanted, policy),
         *rename_findings(classified, live, wanted, rules.fold, done),
         *name_clashes(target, rules.fold),
+        *(layout_clash(target, wanted.table) if rules.one_layout else ()),
         *rung_findings(zip(accepted, able, strict=True), policy, tracked, wanted, rules.fold),
     )
     projection = project(live, target, accepted, wanted, rules.fold) if live else ()

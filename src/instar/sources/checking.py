@@ -227,6 +227,8 @@ class _Manifest(Reader):
         hint = suggestion(name, self.declared.values(), "There are")
         if name.casefold() in self.renamed:
             hint = f"It is renamed: name it '{self.renamed[name.casefold()]}' here too."
+        elif name.count("(") > name.count(")"):
+            hint = 'In YAML a comma ends an entry: put it into quotes, as in ["bucket(16, id)"].'
         return self.file.error("E133", f"'{key}' names '{name}', which is no column", node, hint)
 
     def constraints(self, mapping: MappingNode) -> list[list[Any]]:

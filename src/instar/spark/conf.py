@@ -12,12 +12,22 @@ ICEBERG_CATALOG = "ice"
 KEEPS_NOT_NULL = f"spark.sql.catalog.{ICEBERG_CATALOG}.use-nullable-query-schema"
 """Whether CREATE … AS makes every column of an Iceberg table nullable; read when a session first uses it."""
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+"""What a session's Delta commits carry: while Instar works, its own mark."""
+
 # What a statement means must not depend on where it runs.
 PINNED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
     "spark.sql.sources.partitionOverwriteMode": "static",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    # How a literal is read; and no `${env:HOME}` in a comment becomes the server's.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
 }
 
 _EXTENSIONS = (
@@ -39,6 +49,13 @@ _SMALL_JVM = ("-XX:+UseSerialGC",)
 
 # A person may sleep over a question that a command asks; its session must still be there.
 _SESSION_TIMEOUT = "12h"
+
+# What a killed command has left running ends within two minutes, not seven: its next run should not meet it.
+_ABANDONED = {
+    "spark.connect.execute.reattachable.senderMaxStreamDuration": "30s",
+    "spark.connect.execute.manager.detachedTimeout": "60s",
+    "spark.connect.execute.manager.maintenanceInterval": "10s",
+}
 
 
 def table_conf(data: Path, given: Iterable[str]) -> dict[str, str]:
@@ -74,7 +91,7 @@ def server_conf(
     derby = (f"-Dderby.system.home={data}", f"-Dderby.stream.error.file={tmp / 'derby.log'}")
     options = (*_SMALL_JVM, *derby, f"-Djava.io.tmpdir={tmp}")
     own = _SMALL_DATA | PINNED | table_conf(data, given) | metastore_conf(data)
-    own |= {
+    own |= _ABANDONED | {
         "spark.app.name": "instar",
         "spark.master": "local[*]",
         "spark.driver.memory": _memory(),

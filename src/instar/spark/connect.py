@@ -68,7 +68,8 @@ def open_remote(url: str, conf: Iterable[tuple[str, str]]) -> SparkSession:
     _first_answer(session, place)
     try:
         for key, value in conf:
-            session.conf.set(key, value)
+            if session.conf.get(key, None) != value:
+                session.conf.set(key, value)
     except Exception as error:
         close(session)
         raise translate(error) or error from error

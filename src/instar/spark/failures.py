@@ -102,6 +102,8 @@ def silence() -> None:
     for name in _CHATTERS:
         logging.getLogger(name).disabled = True
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+    # A setting of old that its owner has switched on is switched off as long as we work.
+    warnings.filterwarnings("ignore", message=r"The SQL config '.*' has been deprecated")
 
 
 def _refused(error: Exception, condition: str | None, text: str, stack: str) -> SparkSqlError:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from instar.errors import InstarError
 from instar.spark import classic, connect
-from instar.spark.conf import DELTA_CATALOG, ICEBERG_CATALOG, KEEPS_NOT_NULL, PINNED
+from instar.spark.conf import (
+    DELTA_CATALOG,
+    ICEBERG_CATALOG,
+    KEEPS_NOT_NULL,
+    PINNED,
+    USER_METADATA,
+)
 from instar.spark.failures import silence, translated
 from instar.spark.server import Lease, lease_server
 from instar.spark.settings import SparkSettings
@@ -123,9 +129,11 @@ def adopt(session: SparkSession) -> SparkHandle:
     """Use a notebook's or a job's own session; closing gives it back as it was."""
     silence()
     with translated():
-        before = {key: session.conf.get(key, None) for key in PINNED}
-        for key, value in PINNED.items():
-            session.conf.set(key, value)
+        found = {key: session.conf.get(key, None) for key in PINNED}
+        before = {key: value for key, value in found.items() if value != PINNED[key]}
+        for key in before:
+            session.conf.set(key, PINNED[key])
+        before[USER_METADATA] = session.conf.get(USER_METADATA, None)
 
     def give_back() -> None:
         with contextlib.suppress(Exception):

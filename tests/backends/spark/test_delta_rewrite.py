@@ -45,6 +45,8 @@ def test_everything_at_once_and_everything_kept(bench: Bench) -> None:
             column("m", "map<string, int>"),
             column("day", "string"),
             column("gone", "int"),
+            column("note", "string", comment="goes"),
+            column("n", "int", default="5"),
         ),
         primary_key=("id",),
         constraints=(Check("short", "length(code) < 5"), Check("other", "id > 0")),
@@ -55,7 +57,7 @@ def test_everything_at_once_and_everything_kept(bench: Bench) -> None:
     bench.apply(first)
     bench.sql(
         "INSERT INTO {s}.all VALUES (1, 1.1F, '7', 'Ada Lovelace', named_struct('x', '5', 'v', 'abcd',"
-        " 'old', 1), map('1', 1), '2020-01-01', 0), (2, NULL, NULL, 'Cher', NULL, NULL, NULL, 0)"
+        " 'old', 1), map('1', 1), '2020-01-01', 0, 'n', 9), (2, NULL, NULL, 'Cher', NULL, NULL, NULL, 0, NULL, 9)"
     )
     identity = bench.live("all").extras["id"]
     then = Table(
@@ -68,6 +70,8 @@ def test_everything_at_once_and_everything_kept(bench: Bench) -> None:
             column("first_name", "!varchar(10)"),
             column("s", "struct<new: bigint, x: int COMMENT 'inner', v: varchar(6)>"),
             column("m", "map<int, decimal(10,1)>"),
+            column("note", "string"),
+            column("n", "int"),
         ),
         primary_key=("id",),
         constraints=(Check("short", "code < 5000"), Check("other", "id > 0")),
@@ -85,10 +89,10 @@ def test_everything_at_once_and_everything_kept(bench: Bench) -> None:
     rewrite = next(s for s in plan.steps if s.kind == "rewrite")
     assert (rewrite.rung, rewrite.destructive) == (Rung.REWRITE, True)
     assert "skip rows" in (rewrite.why_not_cheaper or "")
-    rows = bench.rows("all", "CAST(day AS STRING), id, f, code, first_name, s, m", "id")
+    rows = bench.rows("all", "CAST(day AS STRING), id, f, code, first_name, s, m, note, n", "id")
     assert rows == [
-        ("2020-01-01", 1, 1.100000023841858, 7, "Ada", (1, 5, "abcd"), {1: D("1.0")}),
-        (None, 2, None, None, "Cher", None, None),
+        ("2020-01-01", 1, 1.100000023841858, 7, "Ada", (1, 5, "abcd"), {1: D("1.0")}, "n", 9),
+        (None, 2, None, None, "Cher", None, None, None, 9),
     ]
     live = bench.live("all")
     assert live.extras["id"] == identity

@@ -20,9 +20,9 @@ from instar.backends.spark.expressions import (
     renamed,
 )
 from instar.core.changes import FIRST
-from instar.core.findings import Severity
+from instar.core.findings import Finding, Severity
 from instar.core.plan import Rung
-from instar.core.planner import draft
+from instar.core.planner import Draft, draft
 from instar.core.policy import ColumnConflict, Policy
 from instar.core.schema import Check, Hint, Table, TableName, Wanted
 from instar.core.types import Column, path_text, struct
@@ -36,6 +36,10 @@ MODERN = {
     "delta.enableTypeWidening": "true",
     "features": "clustering",
 }
+
+
+def _errors(sketch: Draft) -> list[Finding]:
+    return [f for f in sketch.findings if f.severity is Severity.ERROR]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,47 @@ def test_an_expression_has_one_spelling_and_says_what_it_reads() -> None:
     assert renamed("a > 0 AND s.a > 1", lambda p: ("b", *p[1:]) if p[0] == "a" else p) == (
         "b > 0 AND s.a > 1"
     )
+    assert renamed("a.b.c.d.e.f > 0", lambda p: (*p[:-1], "g")) == "a.b.c.d.e.g > 0"
     assert [changing(s) for s in ("uuid()", "rand() + 1", "a + 1")] == ["uuid", "rand", None]
+
+
+@pytest.mark.parametrize("name", [TableName("s", "my orders"), TableName("Größe", "t")])
+def test_a_name_that_the_catalog_refuses_blocks_the_plan(name: TableName) -> None:
+    table = Table(name, columns(a="int"), "delta")
+    assert [f.code for f in _errors(draft(Wanted(table), None, RULES, FREE))] == ["F601"]
+    there = draft(Wanted(table), replace(table, extras=MODERN), RULES, FREE)
+    assert not there.findings, "another catalog took it"
+
+
+@pytest.mark.parametrize("there", ["partition_by", "cluster_by"])
+def test_a_layout_that_is_not_declared_and_stays_leaves_no_room_for_another(there: str) -> None:
+    live = Table(NAME, columns(a="int", b="int"), "delta", extras=MODERN)
+    wished = "cluster_by" if there == "partition_by" else "partition_by"
+    wanted = Wanted(replace(live, **{wished: ("b",)}))
+    live = replace(live, **{there: ("a",)})
+    (found,) = _errors(draft(wanted, live, RULES, Policy(allow_rewrite=True)))
+    assert (found.code, found.key) == ("F601", wished)
+    assert "partitioned by" in found.message
+    assert not _errors(draft(wanted, live, RULES, FREE)), "it goes where that is allowed"
+
+
+def test_expressions_follow_a_rename_however_they_spell_the_column() -> None:
+    check = Check("deep", "S.AA > 1")
+    live = Table(NAME, columns(qty="int", s="struct<Aa: int>"), "delta", constraints=(check,))
+    live = replace(live, extras=MODERN | {"delta.constraints.deep": "( S.AA > 1 ) IS NOT FALSE"})
+    wish = columns(amount="int", qty="string", s="struct<b: int>")
+    hints = {
+        "amount": Hint(renamed_from="qty"),
+        "qty": Hint(default="CAST(QTY AS STRING)"),
+        "s__b": Hint(renamed_from="Aa"),
+    }
+    wanted = hinted(replace(live, columns=wish), **hints)
+    text = "\n".join(
+        sql for step in RULES.steps(draft(wanted, live, RULES, FREE).job) for sql in step.sql
+    )
+    assert "CAST(amount AS STRING)" in text
+    assert "CAST(QTY" not in text
+    assert "S.b > 1" in text
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from unittest.mock import Mock
 
 import pytest
 
 from backends.spark.lake import EVERYTHING, IN_ORDER, col
 from instar.backends.spark.iceberg_capability import FOLDERS
 from instar.backends.spark.iceberg_metadata import commits_since, table_from_metadata
+from instar.backends.spark.iceberg_reader import MetadataReader
 from instar.backends.spark.iceberg_rules import IcebergRules
 from instar.backends.spark.iceberg_transforms import parse_sort, parse_transform
 from instar.core.findings import Severity
@@ -17,6 +20,8 @@ from instar.core.planner import Draft, draft, finish
 from instar.core.policy import Policy
 from instar.core.schema import Check, Hint, Table, TableName, Wanted
 from instar.core.types import Column
+from instar.errors import EngineError
+from instar.spark import SparkSqlError
 
 NAME = TableName("db", "t")
 RULES = IcebergRules()
@@ -34,6 +39,20 @@ def planned(
     live: Table, wanted: Table, hints: dict[tuple[str, ...], Hint] | None = None
 ) -> TablePlan:
     return finish(sketch(live, wanted, hints), (), Cost(), RULES)
+
+
+def test_a_session_without_the_catalog_is_told_what_to_set() -> None:
+    refused = SparkSqlError("Nested databases", condition=None, sqlstate=None, detail="ice.main")
+    handle = Mock()
+    handle.errors = nullcontext
+    handle.run.side_effect = refused
+    handle.session.conf.get.return_value = None
+    with pytest.raises(EngineError, match="no catalog 'ice'") as caught:
+        MetadataReader(handle, "ice").tables("main")
+    assert "spark.sql.catalog.ice" in (caught.value.hint or "")
+    handle.session.conf.get.return_value = "org.apache.iceberg.spark.SparkCatalog"
+    with pytest.raises(SparkSqlError, match="Nested"):
+        MetadataReader(handle, "ice").tables("main")
 
 
 OLD = "struct<a:int,b:string>"

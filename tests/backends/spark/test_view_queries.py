@@ -11,6 +11,7 @@ from instar.core.types import Integer
 from instar.spark import SparkHandle
 
 NAME = TableName("shop", "ext")
+OWN = "spark_catalog"
 SAID = {
     "view_text": "SELECT n FROM base",
     "view_schema_mode": "COMPENSATION",
@@ -37,7 +38,7 @@ class Catalog:
 def test_what_the_catalog_says_of_a_view() -> None:
     catalog = Catalog()
     (view,) = views_in(cast(SparkHandle, catalog), "spark_catalog", "shop")
-    assert view == View(NAME, "SELECT n FROM base", "default", "COMPENSATION", ("n",), ("nn",))
+    assert view == View(NAME, "SELECT n FROM base", "default", "COMPENSATION", ("n",), ("nn",), OWN)
     assert len(catalog.asked) == 2, "a temporary view is not described"
 
 

@@ -15,15 +15,18 @@ from instar.spark import SparkHandle
 pytestmark = pytest.mark.spark
 
 SCHEMA = "read_by_views"
+OTHER = "reads_from_afar"
 
 
 @pytest.fixture(scope="module")
 def bench(spark: SparkHandle) -> Iterator[Bench]:
-    spark.run(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+    for schema in (SCHEMA, OTHER):
+        spark.run(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
     spark.run(f"CREATE SCHEMA {SCHEMA}")
     spark.run(f"CREATE NAMESPACE IF NOT EXISTS ice.{SCHEMA}")
     yield Bench(DeltaBackend(spark), spark, SCHEMA)
-    spark.run(f"DROP SCHEMA {SCHEMA} CASCADE")
+    for schema in (OTHER, SCHEMA):
+        spark.run(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
 def test_the_views_that_read_a_column_are_told_apart_from_those_that_do_not(bench: Bench) -> None:
@@ -47,5 +50,19 @@ def test_the_views_that_read_a_column_are_told_apart_from_those_that_do_not(benc
     assert {n.name for n in bench.backend.broken_views(nested)} == {"field"}
     wider = Table(bench.name("wide"), columns(a="bigint", b="string", s="struct<x: int, y: int>"))
     assert bench.backend.broken_views(wider) == {}
+    bench.sql(f"CREATE SCHEMA {OTHER}")
+    bench.sql("USE {s}")
+    bench.sql(f"CREATE VIEW {OTHER}.bare AS SELECT a FROM wide")
+    bench.sql(f"CREATE VIEW {OTHER}.wide AS SELECT 1 AS a")
+    bench.sql("USE default")
+    bench.sql(f"CREATE VIEW {OTHER}.far AS SELECT a + 1 AS a1 FROM {OTHER}.bare")
+    bench.sql(f"CREATE VIEW {OTHER}.untouched AS SELECT a FROM {OTHER}.wide")
+    broken = bench.backend.broken_views(renamed)
+    assert {str(n) for n in broken} == {
+        f"{SCHEMA}.direct",
+        f"{SCHEMA}.behind",
+        f"{OTHER}.bare",
+        f"{OTHER}.far",
+    }
     elsewhere = IcebergBackend(bench.spark)
     assert elsewhere.broken_views(renamed) == {}, "the views read the Delta table of that name"

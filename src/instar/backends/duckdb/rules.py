@@ -22,6 +22,7 @@ class DuckDBRules:
     name = "duckdb"
     dialect = "duckdb"
     positions = False
+    one_layout = False
 
     def __init__(
         self, binder: Binder | None = None, too_old: Callable[[], str | None] = lambda: None

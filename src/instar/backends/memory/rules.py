@@ -40,6 +40,7 @@ class MemoryRules:
     name = "memory"
     dialect = "duckdb"
     positions = False
+    one_layout = False
 
     def fold(self, name: str) -> str:
         return name.casefold()

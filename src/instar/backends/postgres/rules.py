@@ -23,6 +23,7 @@ class PostgresRules:
     name = "postgres"
     dialect = "postgres"
     positions = False
+    one_layout = False
 
     def __init__(self, speller: Speller | None = None, lock_timeout: float = LOCK_TIMEOUT) -> None:
         self._speller = speller

@@ -35,6 +35,7 @@ class SnowflakeRules:
     name = "snowflake"
     dialect = "snowflake"
     positions = False
+    one_layout = False
 
     def fold(self, name: str) -> str:
         return name

@@ -31,6 +31,7 @@ class SparkRules:
     name = "spark"
     dialect = "spark"
     positions = True
+    one_layout = False
 
     def fold(self, name: str) -> str:
         """Spark compares names without regard to case."""

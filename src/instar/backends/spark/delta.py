@@ -25,8 +25,8 @@ from instar.core.plan import Cost, Step
 from instar.core.schema import Table, TableName
 from instar.errors import EngineError, VerificationFailed
 from instar.spark import SparkHandle, SparkSqlError
+from instar.spark.conf import USER_METADATA
 
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 _ATTEMPTS = 5
 _PATIENCE = 300.0
@@ -106,12 +106,12 @@ class DeltaBackend(SparkBackend):
     def _marked(self, statement: str, mark: str) -> None:
         conf = self.handle.session.conf
         with self.handle.errors():
-            conf.set(_USER_METADATA, mark)
+            conf.set(USER_METADATA, mark)
         try:
             self.handle.sql(statement)
         finally:
             with self.handle.errors():
-                conf.unset(_USER_METADATA)
+                conf.unset(USER_METADATA)
 
     def _history(self, name: TableName, limit: int) -> list[tuple[int, str | None]]:
         """(version, mark) of the newest commits, newest first."""
@@ -231,11 +231,14 @@ def _mark(memo: Mapping[str, str], step: Step, number: int) -> str:
 
 
 def _described(field: Any) -> Any:
-    """A column with its metadata: where `to` alone brings a text's limit, Spark's optimizer breaks the plan."""
-    from pyspark.sql.functions import col
+    """A column with its metadata: where `to` alone brings a text's limit, Spark's optimizer breaks the plan.
 
-    column = col(quote_backtick(field.name))
-    return column.alias(field.name, metadata=field.metadata) if field.metadata else column
+    Under a plain alias the old column's comment or default would come along; a call leaves them behind.
+    """
+    from pyspark.sql.functions import coalesce, col
+
+    column = coalesce(col(quote_backtick(field.name)))
+    return column.alias(field.name, metadata=field.metadata or None)
 
 
 def _left_behind(step: Step, error: SparkSqlError) -> EngineError | None:

@@ -45,6 +45,8 @@ class DeltaNormalizer(Normalizer):
         table = self.wanted.table
         columns = tuple(self._column(c, (c.name,), inside=False) for c in table.columns)
         self.limits(columns)
+        if self.live is None:
+            self.plain_names()
         tracking, properties = self._properties(table)
         kept = replace(
             table,

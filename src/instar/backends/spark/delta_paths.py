@@ -19,18 +19,18 @@ from instar.core.types import Path
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths by their live names and by their new ones."""
+    """Paths by their live names and by their new ones; expressions may spell both in any case."""
 
     changes: tuple[Change, ...]
     renames: dict[Path, ModifyColumn] = field(default_factory=dict)
 
     @cached_property
     def by_old(self) -> dict[Path, str]:
-        return {c.old_path: c.path[-1] for c in self.renamed}
+        return {_folded(c.old_path): c.path[-1] for c in self.renamed}
 
     @cached_property
     def by_new(self) -> dict[Path, str]:
-        return {c.path: c.old_path[-1] for c in self.renamed}
+        return {_folded(c.path): c.old_path[-1] for c in self.renamed}
 
     @cached_property
     def renamed(self) -> list[ModifyColumn]:
@@ -55,10 +55,12 @@ class Paths:
         return [((*self.old(c.path[:-1]), c.path[-1]), c) for c in drops]
 
     def new(self, old: Path) -> Path:
-        return tuple(self.by_old.get(old[: n + 1], part) for n, part in enumerate(old))
+        wish = _folded(old)
+        return tuple(self.by_old.get(wish[: n + 1], part) for n, part in enumerate(old))
 
     def old(self, new: Path) -> Path:
-        return tuple(self.by_new.get(new[: n + 1], part) for n, part in enumerate(new))
+        wish = _folded(new)
+        return tuple(self.by_new.get(wish[: n + 1], part) for n, part in enumerate(new))
 
     def moved(self) -> tuple[Path, ...]:
         """Live paths that get another name or go away."""
@@ -67,3 +69,7 @@ class Paths:
     def touched(self) -> tuple[Path, ...]:
         """Live paths that a CHECK may not use while they change."""
         return (*self.moved(), *(c.old_path for c in self.retyped))
+
+
+def _folded(path: Path) -> Path:
+    return tuple(part.casefold() for part in path)

@@ -20,6 +20,7 @@ class DeltaRules(SparkRules):
     """Delta 4.4 on Spark 4.1."""
 
     name = "delta"
+    one_layout = True
 
     def normalize(self, wanted: Wanted, live: Table | None) -> tuple[Wanted, tuple[Finding, ...]]:
         return normalize_delta(wanted, live)

@@ -78,27 +78,30 @@ def text_of_tree(tree: exp.Expr) -> str:
 
 def references(sql: str) -> tuple[Path, ...]:
     """The columns, as paths into structs, that an expression reads."""
-    tree = parsed(sql)
-    found: list[Path] = []
-    for column in tree.find_all(exp.Column):
-        path = tuple(part.name for part in column.parts)
-        parent = column.parent
-        while isinstance(parent, exp.Dot):
-            path = (*path, parent.expression.name)
-            parent = parent.parent
-        found.append(path)
-    return tuple(dict.fromkeys(found))
+    paths = (tuple(part.name for part in parts) for parts in _named(parsed(sql)))
+    return tuple(dict.fromkeys(paths))
 
 
 def renamed(sql: str, new_name: Callable[[Path], Path]) -> str:
     """The expression with its column paths renamed."""
     tree = parsed(sql).copy()
-    for column in list(tree.find_all(exp.Column)):
-        old = tuple(part.name for part in column.parts)
-        for part, name in zip(column.parts, new_name(old), strict=True):
+    for parts in list(_named(tree)):
+        old = tuple(part.name for part in parts)
+        for part, name in zip(parts, new_name(old), strict=True):
             if part.name != name:
                 part.replace(exp.to_identifier(name))
     return text_of_tree(tree)
+
+
+def _named(tree: exp.Expr) -> Iterator[list[exp.Expr]]:
+    """The parts of each column path; the parser takes four for a column and hangs the others behind it."""
+    for column in tree.find_all(exp.Column):
+        parts: list[exp.Expr] = [*column.parts]
+        parent = column.parent
+        while isinstance(parent, exp.Dot):
+            parts.append(parent.expression)
+            parent = parent.parent
+        yield parts
 
 
 def changing(sql: str, *, clock: bool = False) -> str | None:

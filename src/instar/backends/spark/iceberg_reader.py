@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlparse
 from instar.backends.spark.statements import escaped, full_name
 from instar.backends.sql import quote_backtick
 from instar.core.schema import TableName
+from instar.errors import EngineError
 from instar.spark import SparkHandle
 from instar.spark.failures import SparkSqlError
 
@@ -71,15 +72,30 @@ class MetadataReader:
             newest[row["n"]] = max(newest.get(row["n"], key), key)
         return {names[n]: file for n, (_, _, file) in newest.items()}
 
+    def _is_known(self) -> bool:
+        with self.handle.errors():
+            return bool(self.handle.session.conf.get(f"spark.sql.catalog.{self.catalog}", None))
+
     def _listed(self, what: str, column: str, schema: str) -> list[str]:
         place = f"{quote_backtick(self.catalog)}.{quote_backtick(schema)}"
         try:
             rows = self.handle.run(f"SHOW {what} IN {place}")
         except SparkSqlError as error:
+            if not self._is_known():
+                raise _no_catalog(self.catalog) from error
             if _is_absent(error, what):
                 return []
             raise
         return [row[column] for row in rows if not row["isTemporary"]]
+
+
+def _no_catalog(name: str) -> EngineError:
+    return EngineError(
+        "E210",
+        f"This Spark session has no catalog '{name}', in which Iceberg tables are looked for",
+        hint=f"Set spark.sql.catalog.{name} = org.apache.iceberg.spark.SparkCatalog and what your catalog"
+        " needs (type, uri, warehouse) where the session is made: see docs/how-to/spark.md.",
+    )
 
 
 def _is_absent(error: SparkSqlError, what: str) -> bool:

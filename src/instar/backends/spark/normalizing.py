@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from instar.core.matching import Fold, at_path, folded
 from instar.core.schema import Hint, Table, Wanted
 from instar.core.types import Column, Path, Type, bare
 
+_PLAIN = re.compile(r"\w+", re.ASCII)
 _RESERVED = frozenset(
     {
         "collation",
@@ -45,6 +47,13 @@ class Normalizer(ABC):
 
     def never(self, words: str, path: Path = ()) -> None:
         self.say("F601", words, path, Severity.ERROR)
+
+    def plain_names(self) -> None:
+        """For tables of Spark's own catalog, which refuses any other name."""
+        table = self.wanted.table.name
+        for name in (table.schema, table.name):
+            if not _PLAIN.fullmatch(name):
+                self.never(f"the metastore takes only letters, digits and _ in '{name}'")
 
     def reserved(self, key: str) -> bool:
         """A property that Spark refuses to set, or takes for something else; and our own."""

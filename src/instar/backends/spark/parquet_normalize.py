@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -27,7 +26,6 @@ from instar.core.types import (
 
 DECLARED = "declared_order"
 """In a live table's extras: it knows the order in which it was declared."""
-_PLAIN = re.compile(r"\w+", re.ASCII)
 
 
 class ParquetNormalizer(Normalizer):
@@ -67,9 +65,7 @@ class ParquetNormalizer(Normalizer):
         return partitions_first(columns, self.live.partition_by or partitions, self.fold)
 
     def _table_level(self, table: Table) -> None:
-        for name in (table.name.schema, table.name.name):
-            if not _PLAIN.fullmatch(name):
-                self.never(f"the metastore takes only letters, digits and _ in '{name}'")
+        self.plain_names()
         if self.required:
             names = ", ".join(self.required)
             self.say("F603", f"Parquet tables do not keep NOT NULL: {names}")

@@ -5,7 +5,9 @@ No job runs: a view's query is analysed as it is, and again with an empty table 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
@@ -13,13 +15,17 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from instar.backends.spark.delta_sql import parse_path
 from instar.backends.spark.types import value_type
-from instar.backends.sql import literal_spark, quote_backtick
+from instar.backends.sql import literal_spark, qualified, quote_backtick
 from instar.core.schema import Table, TableName
 from instar.core.types import Type
 from instar.dialects import reading
 from instar.spark import SparkHandle, SparkSqlError
 
+_Key = tuple[str, str]
+"""Schema and name, casefolded."""
+_PLAIN = re.compile(r"\w+")
 _FOLLOWS = "EVOLUTION"
 _KEEP_TYPES = frozenset(("BINDING", "COMPENSATION"))
 """What Spark calls it when a view casts to the types that it was created with."""
@@ -27,7 +33,7 @@ _KEEP_TYPES = frozenset(("BINDING", "COMPENSATION"))
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`namespace`: where its bare names are looked for. `mode`: whether its columns follow the query's.
+    """`catalog`, `namespace`: where its bare names are looked for. `mode`: whether its columns follow the query's.
 
     `outputs` are the query's columns behind the view's `columns`, which may have other names.
     """
@@ -38,6 +44,7 @@ class View:
     mode: str = ""
     outputs: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    catalog: str = ""
 
 
 def views_in(
@@ -45,16 +52,19 @@ def views_in(
 ) -> tuple[View, ...]:
     """The views of a schema with their queries; none where there is no such schema."""
     place = f"{quote_backtick(catalog)}.{quote_backtick(schema)}"
+    return tuple(
+        _view(handle, name, f"{place}.{quote_backtick(name.name)}")
+        for name in _listed(handle, place, schema)
+        if name not in without
+    )
+
+
+def _listed(handle: SparkHandle, place: str, schema: str) -> list[TableName]:
     try:
         rows = handle.run(f"SHOW VIEWS IN {place}")
     except SparkSqlError:
-        return ()
-    names = [TableName(schema, str(row["viewName"])) for row in rows if not row["isTemporary"]]
-    return tuple(
-        _view(handle, name, f"{place}.{quote_backtick(name.name)}")
-        for name in names
-        if name not in without
-    )
+        return []
+    return [TableName(schema, str(row["viewName"])) for row in rows if not row["isTemporary"]]
 
 
 def _view(handle: SparkHandle, name: TableName, place: str) -> View:
@@ -63,13 +73,15 @@ def _view(handle: SparkHandle, name: TableName, place: str) -> View:
         said = json.loads(handle.run(f"DESCRIBE EXTENDED {place} AS JSON")[0][0])
     except SparkSqlError:
         return View(name, "")
+    home = parse_path(str(said.get("view_catalog_and_namespace", "")))
     return View(
         name,
         str(said.get("view_text", "")),
-        str(said.get("view_catalog_and_namespace", "")).rpartition(".")[2].strip("`"),
+        home[-1] if home else "",
         str(said.get("view_schema_mode", "")),
         tuple(map(str, said.get("view_query_output_columns") or ())),
         tuple(str(c["name"]) for c in said.get("columns") or ()),
+        home[0] if len(home) > 1 else "",
     )
 
 
@@ -95,18 +107,49 @@ def shown_query(view: View, live: Mapping[str, Type]) -> str:
 def broken_views(handle: SparkHandle, target: Table, catalog: str) -> Mapping[TableName, str]:
     """The views that work now, and not once the table of `catalog` is as `target`; with their SQL.
 
-    Views live in Spark's own catalog, those of the table's schema are looked at.
+    Views live in Spark's own catalog; those of all its schemas are looked at.
     """
     own = handle.delta_catalog
-    views = {v.name.name.casefold(): v for v in views_in(handle, own, target.name.schema)}
-    if not any(target.name.name.casefold() in v.sql.casefold() for v in views.values()):
-        return {}
+    views = {_key(v.name): v for v in _mentioning(handle, own, target.name.name)}
     now, then = _Reader(views, own, None, catalog), _Reader(views, own, target, catalog)
     return {
         view.name: view.sql
         for view in views.values()
         if _works(handle, now.query(view)) and not _works(handle, then.query(view))
     }
+
+
+def _mentioning(handle: SparkHandle, catalog: str, name: str) -> list[View]:
+    """The views whose text holds a table's name, or that of such a view: only they are described."""
+    texts: dict[TableName, str] = {}
+    for row in handle.run(f"SHOW SCHEMAS IN {quote_backtick(catalog)}"):
+        texts |= _texts(handle, catalog, str(row[0]))
+    words, chosen = {name.casefold()}, dict.fromkeys(n for n, text in texts.items() if not text)
+    while new := [
+        n for n, text in texts.items() if n not in chosen and any(word in text for word in words)
+    ]:
+        words |= {n.name.casefold() for n in new}
+        chosen |= dict.fromkeys(new)
+    return [_view(handle, n, qualified(n, backtick=True, catalog=catalog)) for n in chosen]
+
+
+def _texts(handle: SparkHandle, catalog: str, schema: str) -> dict[TableName, str]:
+    """What the catalog says of each view in a schema, casefolded; nothing where it cannot say."""
+    place = f"{quote_backtick(catalog)}.{quote_backtick(schema)}"
+    names = _listed(handle, place, schema)
+    texts = dict.fromkeys(names, "")
+    if names and all(_PLAIN.fullmatch(n.name) for n in names):
+        pattern = literal_spark("|".join(n.name for n in names))
+        with contextlib.suppress(SparkSqlError):
+            for row in handle.run(f"SHOW TABLE EXTENDED IN {place} LIKE {pattern}"):
+                name = TableName(schema, row["tableName"])
+                if name in texts and not row["isTemporary"]:
+                    texts[name] = row["information"].casefold()
+    return texts
+
+
+def _key(name: TableName) -> _Key:
+    return name.schema.casefold(), name.name.casefold()
 
 
 def _works(handle: SparkHandle, sql: str | None) -> bool:
@@ -123,7 +166,7 @@ def _works(handle: SparkHandle, sql: str | None) -> bool:
 class _Reader:
     """Writes a view's query with every view that it reads spelled out, and the table in its new shape."""
 
-    views: Mapping[str, View]
+    views: Mapping[_Key, View]
     own: str
     target: Table | None
     catalog: str
@@ -135,10 +178,10 @@ class _Reader:
         except (SqlglotError, RecursionError):
             return None
 
-    def _spelled(self, view: View, within: tuple[str, ...]) -> exp.Expr:
-        name = view.name.name.casefold()
+    def _spelled(self, view: View, within: tuple[_Key, ...]) -> exp.Expr:
+        name = _key(view.name)
         if name in within:
-            raise RecursionError(name)
+            raise RecursionError(str(view.name))
         tree = sqlglot.parse_one(view.sql, read=reading("spark"))
         hidden = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
         for node in list(tree.find_all(exp.Table)):
@@ -146,19 +189,18 @@ class _Reader:
                 self._put(node, view, (*within, name))
         return tree
 
-    def _put(self, node: exp.Table, view: View, within: tuple[str, ...]) -> None:
-        schema, name = node.db or view.name.schema, node.name.casefold()
-        catalog = node.catalog or self.own
-        here = schema.casefold() == view.name.schema.casefold()
-        meant = self.target is not None and name == self.target.name.name.casefold()
-        if here and meant and catalog == self.catalog and self.target is not None:
-            inner: exp.Expr = sqlglot.parse_one(_empty(self.target), read=reading("spark"))
-        elif here and catalog == self.own and name in self.views:
-            inner = self._spelled(self.views[name], within)
+    def _put(self, node: exp.Table, view: View, within: tuple[_Key, ...]) -> None:
+        catalog = node.catalog or view.catalog or self.own
+        name = TableName(node.db or view.namespace or view.name.schema, node.name)
+        key, target = _key(name), self.target
+        if target is not None and key == _key(target.name) and catalog == self.catalog:
+            inner: exp.Expr = sqlglot.parse_one(_empty(target), read=reading("spark"))
+        elif catalog == self.own and key in self.views:
+            inner = self._spelled(self.views[key], within)
         else:
             if not node.db:
-                node.set("db", exp.to_identifier(schema, quoted=True))
-                node.set("catalog", exp.to_identifier(self.own, quoted=True))
+                node.set("db", exp.to_identifier(name.schema, quoted=True))
+                node.set("catalog", exp.to_identifier(catalog, quoted=True))
             return
         node.replace(exp.Subquery(this=inner, alias=exp.to_identifier(node.alias_or_name, True)))
 
