@@ -59,9 +59,9 @@ def _asked(screen: Screen, question: Asked) -> bool:
     line = _line(question)
     whole = line.endswith("(yes/no)")
     end = "" if whole else " [y/N]" if line.endswith("?") else ". Go on? [y/N]"
-    sys.stderr.write(f"{screen.err('bold yellow', '?')} {line}{end} ")
-    sys.stderr.flush()
     try:
+        sys.stderr.write(f"{screen.err('bold yellow', '?')} {line}{end} ")
+        sys.stderr.flush()
         answer = sys.stdin.readline()
     except KeyboardInterrupt:
         sys.stderr.write("\n")
