@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, assert_never
 
-from instar.core.checks import CastProof, EmptyProof, ExpressionProof, NotNullProof, Proof, RowProof
+from instar.core.checks import (
+    CastProof,
+    EmptyProof,
+    ExpressionProof,
+    LiveProof,
+    NotNullProof,
+    RowProof,
+    VanishProof,
+)
 from instar.core.projection import (
     ArrayCarry,
     Carry,
@@ -156,7 +164,7 @@ def _descend(
             raise AssertionError(f"{rest} does not lead into {type_}")
 
 
-def live_predicate(dialect: ValueDialect, live: Table, proof: CastProof | ExpressionProof) -> str:
+def live_predicate(dialect: ValueDialect, live: Table, proof: LiveProof) -> str:
     """The predicate of a proof that looks at live rows."""
     match proof:
         case CastProof(_, old_path, old, new):
@@ -164,6 +172,10 @@ def live_predicate(dialect: ValueDialect, live: Table, proof: CastProof | Expres
         case ExpressionProof(_, sql, new):
             attempt = dialect.try_cast(f"({sql})", None, new)
             return f"(({sql}) IS NOT NULL AND {attempt} IS NULL)"
+        case VanishProof(_, old_path, sql):
+            return broken_at(
+                dialect, live, old_path, lambda v: f"({v} IS NOT NULL AND ({sql}) IS NULL)"
+            )
         case _:
             assert_never(proof)
 
@@ -181,10 +193,6 @@ def projected_predicate(
             return "TRUE"
         case _:
             assert_never(proof)
-
-
-def is_live_proof(proof: Proof) -> bool:
-    return isinstance(proof, CastProof | ExpressionProof)
 
 
 def expressions_in(projection: Projection) -> Iterator[str]:

@@ -88,6 +88,13 @@ FINDINGS: dict[str, CodeDoc] = {
         " manifest names something that the table does not have.",
         "Read the engine's words in the finding and mend the expression at its line.",
     ),
+    "F205": CodeDoc(
+        "An expression gives NULL where there was a value",
+        "A '_using' expression was run over the rows: for some that have a value it gives none, as TRY_CAST"
+        " does for what it cannot read. The finding counts them and shows the first. It does not block: the"
+        " expression is your word, and where the change is a rewrite the old table is kept.",
+        "Where NULL is not meant, say what such rows get, with COALESCE, say.",
+    ),
     # --- F3xx keys and constraints ---
     "F301": CodeDoc(
         "Rows share a key",

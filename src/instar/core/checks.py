@@ -49,6 +49,18 @@ class ExpressionProof:
 
 
 @dataclass(frozen=True, slots=True)
+class VanishProof:
+    """A value that is there at `old_path` should not become NULL by the expression that replaces it.
+
+    Whoever wrote the expression may mean it so: this one warns.
+    """
+
+    path: Path
+    old_path: Path
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotNullProof:
     """No row may have NULL there once it is projected."""
 
@@ -77,7 +89,9 @@ class EmptyProof:
     path: Path
 
 
-Proof = CastProof | ExpressionProof | NotNullProof | UniqueProof | RowProof | EmptyProof
+LiveProof = CastProof | ExpressionProof | VanishProof
+"""What is proven on live rows; the others are proven on rows as they will be."""
+Proof = LiveProof | NotNullProof | UniqueProof | RowProof | EmptyProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +189,8 @@ def _modified(change: ModifyColumn, wanted: Wanted, fold: Fold) -> list[Proof]:
             proofs.append(ExpressionProof(change.path, hint.using, typed.new))
             if not change.new.nullable:
                 proofs.append(NotNullProof(change.path))
+            if change.new.nullable or hint.default is not None:
+                proofs.append(VanishProof(change.path, change.old_path, hint.using))
         elif promotion(typed.old, typed.new).verdict is Verdict.CHECKED:
             proofs.append(CastProof(change.path, change.old_path, typed.old, typed.new))
     if (required := modification(change, Nullability)) and not required.new:
@@ -195,11 +211,11 @@ def told_apart(results: tuple[ProofResult, ...]) -> tuple[ProofResult, ...]:
 
 
 def finding_for(table: TableName, result: ProofResult) -> Finding:
-    """The finding that blocks the plan when a proof fails."""
+    """The finding when a proof fails: it blocks the plan, but for values that somebody wants to be NULL."""
     code, hint = _TOLD[type(result.proof)]
     return Finding(
         code,
-        Severity.ERROR,
+        Severity.WARNING if isinstance(result.proof, VanishProof) else Severity.ERROR,
         f"[{table}] {_broken(result.proof, result.count)}.",
         hint,
         getattr(result.proof, "path", ()),
@@ -222,6 +238,10 @@ def _key(proof: Proof) -> str:
 _TOLD: dict[type[Proof], tuple[str, str]] = {
     CastProof: ("F201", "Mend the rows, or say how with a '_using' expression in the yml."),
     ExpressionProof: ("F202", "Mend the expression ('_using' or '_default') in the yml."),
+    VanishProof: (
+        "F205",
+        "Where NULL is not meant, say in the '_using' expression what such rows get.",
+    ),
     NotNullProof: (
         "F203",
         "Mend the rows, or add a '_default' expression to the column definition in the yml.",
@@ -241,6 +261,8 @@ def _broken(proof: Proof, count: int) -> str:
             return f"{rows} of '{path_text(path)}' would be lost or changed by {change}"
         case ExpressionProof(path, _, new):
             return f"the expression for '{path_text(path)}' gives no {type_text(new)} in {rows}"
+        case VanishProof(path):
+            return f"the '_using' of '{path_text(path)}' gives NULL in {rows} with a value"
         case NotNullProof(path):
             return f"'{path_text(path)}' is to be NOT NULL, but would be NULL in {rows}"
         case UniqueProof(_, columns, primary):

@@ -5,18 +5,18 @@ is named in a table of exceptions in those tests, each with the finding that say
 """
 
 from instar.testing.runner import NonConformance, NotKept, Refused, run_scenario
-from instar.testing.scenario import Block, Harness, Scenario, emptied
+from instar.testing.scenario import Harness, Said, Scenario, emptied
 from instar.testing.scenarios import SCENARIOS
 from instar.testing.scenarios.extremes import DEEP_EXTREMES
 
 __all__ = [
     "DEEP_EXTREMES",
     "SCENARIOS",
-    "Block",
     "Harness",
     "NonConformance",
     "NotKept",
     "Refused",
+    "Said",
     "Scenario",
     "emptied",
     "run_scenario",

@@ -14,7 +14,7 @@ from instar.core.planner import draft, finish
 from instar.core.policy import Policy
 from instar.core.schema import Table, TableName, Wanted
 from instar.testing.compare import missing_and_extra
-from instar.testing.scenario import Block, Harness, Row, Scenario
+from instar.testing.scenario import Harness, Row, Said, Scenario
 
 
 class NonConformance(AssertionError):
@@ -54,7 +54,7 @@ def run_scenario(
     run = _Run(harness, TableName(harness.schema, _slug(scenario.name)))
     made = run.plan(Wanted(scenario.live.named(run.name)))
     if isinstance(exceptional, Refused) and made.blocked:
-        run.must_block(made, Block(exceptional.code))
+        run.must_block(made, Said(exceptional.code))
         return made
     run.must_not_block(made)
     run.carry_out(made)
@@ -63,12 +63,14 @@ def run_scenario(
     plan = run.plan(wanted, scenario.policy)
     if isinstance(exceptional, NotKept):
         run.must_say(plan, exceptional.code)
-    block = Block(exceptional.code) if isinstance(exceptional, Refused) else scenario.block
+    block = Said(exceptional.code) if isinstance(exceptional, Refused) else scenario.block
     if block is not None and not isinstance(exceptional, NotKept):
         run.must_block(plan, block)
         run.must_hold(scenario.rows, "a blocked plan touched the rows")
         return plan
     run.must_not_block(plan)
+    if scenario.warn is not None:
+        run.must_show(plan, scenario.warn)
     run.carry_out(plan)
     run.must_hold(_expected(scenario, exceptional), "the rows are not what they should be")
     again = run.plan(wanted, scenario.policy, plan.renames)
@@ -147,17 +149,20 @@ class _Run:
         if code not in [f.code for f in plan.findings]:
             raise NonConformance(f"{code} should be said: {_told(plan)}")
 
-    def must_block(self, plan: TablePlan, block: Block) -> None:
+    def must_block(self, plan: TablePlan, block: Said) -> None:
         if plan.status is not Status.BLOCKED or plan.steps:
             raise NonConformance(f"{block.code} should block the plan: {_told(plan)}")
-        finding = next((f for f in plan.findings if f.code == block.code), None)
+        self.must_show(plan, block)
+
+    def must_show(self, plan: TablePlan, said: Said) -> None:
+        finding = next((f for f in plan.findings if f.code == said.code), None)
         if finding is None:
-            raise NonConformance(f"blocked, but not by {block.code}: {_told(plan)}")
-        if block.count is not None and finding.count != block.count:
-            raise NonConformance(f"{finding.count} rows counted, {block.count} are there")
-        shown = {w.get(block.column) for w in finding.witnesses}
-        if block.keys and shown != set(block.keys):
-            raise NonConformance(f"witnesses {shown}, but the rows are {set(block.keys)}")
+            raise NonConformance(f"{said.code} is not among the findings: {_told(plan)}")
+        if said.count is not None and finding.count != said.count:
+            raise NonConformance(f"{finding.count} rows counted, {said.count} are there")
+        shown = {w.get(said.column) for w in finding.witnesses}
+        if said.keys and shown != set(said.keys):
+            raise NonConformance(f"witnesses {shown}, but the rows are {set(said.keys)}")
 
 
 def _every_proof_answered(proofs: Sequence[object], results: Sequence[ProofResult]) -> None:

@@ -47,8 +47,8 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """The plan must be blocked by this finding: so many rows, and these values of `column` among them."""
+class Said:
+    """The plan must have this finding: so many rows, and these values of `column` among them."""
 
     code: str
     count: int | None = None
@@ -58,14 +58,18 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`after` are the rows that must be there in the end, written by hand; or `block` says why not."""
+    """`after` are the rows that must be there in the end, written by hand; or `block` says why not.
+
+    `warn` is said of the rows, and does not block.
+    """
 
     name: str
     live: Shape
     rows: tuple[Row, ...]
     wanted: Shape
     after: tuple[Row, ...] | None = None
-    block: Block | None = None
+    block: Said | None = None
+    warn: Said | None = None
     hints: Mapping[Path, Hint] = field(default_factory=lambda: MappingProxyType({}))
     policy: Policy = PRESERVE
 
@@ -82,7 +86,9 @@ def emptied(scenario: Scenario) -> Scenario:
     if block is not None and block.code in _BY_ROWS:
         block = None
     after = None if block else ()
-    return replace(scenario, name=f"{scenario.name}, empty", rows=(), after=after, block=block)
+    return replace(
+        scenario, name=f"{scenario.name}, empty", rows=(), after=after, block=block, warn=None
+    )
 
 
 class Harness(Protocol):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from instar.backends.duckdb.values import DuckDBValues
 from instar.backends.values import broken_at, live_predicate
-from instar.core.checks import CastProof, ExpressionProof
+from instar.core.checks import CastProof, LiveProof
 from instar.core.schema import Table
 from instar.core.types import Map
 
 
-def broken_row(dialect: DuckDBValues, live: Table, proof: CastProof | ExpressionProof) -> str:
+def broken_row(dialect: DuckDBValues, live: Table, proof: LiveProof) -> str:
     """True for the live rows that break the proof."""
     lost = live_predicate(dialect, live, proof)
     if not isinstance(proof, CastProof) or not _is_key(live, proof):

@@ -13,10 +13,12 @@ from instar.core.checks import (
     CastProof,
     EmptyProof,
     ExpressionProof,
+    LiveProof,
     NotNullProof,
     Proof,
     RowProof,
     UniqueProof,
+    VanishProof,
 )
 from instar.core.findings import Witness
 from instar.core.plan import Job
@@ -28,7 +30,7 @@ def broken_rows(proof: Proof, job: Job, rows: Sequence[Row]) -> list[int]:
     """The places of the rows that break the proof."""
     assert job.live is not None
     match proof:
-        case CastProof() | ExpressionProof():
+        case CastProof() | ExpressionProof() | VanishProof():
             live = Struct(job.live.columns)
             return _where(rows, lambda row: _live_broken(proof, live, row))
         case NotNullProof() | RowProof() | UniqueProof():
@@ -60,7 +62,7 @@ def _where(rows: Sequence[Row], test: Callable[[Row], bool]) -> list[int]:
     return [i for i, row in enumerate(rows) if test(row)]
 
 
-def _live_broken(proof: CastProof | ExpressionProof, live: Type, row: Row) -> bool:
+def _live_broken(proof: LiveProof, live: Type, row: Row) -> bool:
     match proof:
         case CastProof(_, old_path, old, new):
             if any(_lost(v, old, new) for v in values_at(row, live, old_path)):
@@ -75,6 +77,9 @@ def _live_broken(proof: CastProof | ExpressionProof, live: Type, row: Row) -> bo
             except Failed:
                 return True
             return not children(new) and _lost(value, None, new)
+        case VanishProof(_, old_path, sql):
+            there = any(v is not None for v in values_at(row, live, old_path))
+            return there and evaluate(sql, row) is None
         case _:
             assert_never(proof)
 
@@ -137,11 +142,18 @@ def witness(live: Table, proof: Proof, row: Row) -> Witness:
     plain = [c.name for c in live.columns if not children(c.type)]
     shown = [_spelled(row, k) for k in live.primary_key] or plain
     found = {name: as_text(row[name]) for name in shown}
-    if isinstance(proof, CastProof):
+    if isinstance(proof, CastProof | VanishProof):
         values = values_at(row, Struct(live.columns), proof.old_path)
-        bad = next((v for v in values if _lost(v, proof.old, proof.new)), values)
-        found[path_text(proof.old_path)] = as_text(bad)
+        found[path_text(proof.old_path)] = as_text(_telling(proof, values))
     return found
+
+
+def _telling(proof: CastProof | VanishProof, values: Sequence[Any]) -> Any:
+    match proof:
+        case CastProof(_, _, old, new):
+            return next((v for v in values if _lost(v, old, new)), values)
+        case VanishProof():
+            return next((v for v in values if v is not None), values)
 
 
 def as_text(value: Any) -> str | None:

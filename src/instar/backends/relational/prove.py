@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from instar.backends.sql import qualified, quote_double
-from instar.backends.values import ValueWriter, is_live_proof, projected_predicate
+from instar.backends.values import ValueWriter, projected_predicate
 from instar.core.checks import (
     MAX_WITNESSES,
     CastProof,
     EmptyProof,
     ExpressionProof,
+    LiveProof,
     NotNullProof,
     Proof,
     ProofResult,
     RowProof,
     UniqueProof,
+    VanishProof,
 )
 from instar.core.findings import Witness
 from instar.core.plan import Job
@@ -45,7 +47,7 @@ class Prover:
     job: Job
     writer: ValueWriter
     keys: Mapping[str, str]
-    broken: Callable[[CastProof | ExpressionProof], str]
+    broken: Callable[[LiveProof], str]
     used: Callable[[str], frozenset[str]]
 
     def results(self, proofs: Sequence[Proof]) -> Sequence[ProofResult]:
@@ -64,16 +66,16 @@ class Prover:
         assert self.job.live is not None
         parts = [f"{sql} AS {_KEY}{i}" for i, sql in enumerate(self.keys.values())]
         for place, proof in enumerate(proofs):
-            if isinstance(proof, CastProof | ExpressionProof):
+            if isinstance(proof, LiveProof):
                 parts.append(f"{self.broken(proof)} AS {_FLAG}{place}")
                 parts.append(f"{_live_value(proof)} AS {_LIVE}{place}")
         parts += self.writer.select_list(written(self.job))
         return f"(SELECT {', '.join(parts)} FROM {qualified(self.job.live.name)}) AS projected"
 
     def _predicate(self, place: int, proof: Proof) -> str:
-        if is_live_proof(proof):
+        if isinstance(proof, LiveProof):
             return f"{_FLAG}{place}"
-        assert isinstance(proof, NotNullProof | RowProof | EmptyProof)
+        assert not isinstance(proof, UniqueProof)
         return projected_predicate(self.writer.dialect, self.job.target, proof)
 
     def _counts(self, proofs: Sequence[Proof]) -> list[int]:
@@ -116,7 +118,7 @@ class Prover:
     def _labels(self, proof: Proof) -> Iterator[tuple[str, str]]:
         """What is shown of an offending row beside its key."""
         match proof:
-            case CastProof(_, old_path):
+            case CastProof(_, old_path) | VanishProof(_, old_path):
                 yield old_path[0], f"projected.{_LIVE}0"
             case ExpressionProof(path):
                 yield path[0], f"projected.{_LIVE}0"
@@ -130,10 +132,10 @@ class Prover:
                 return
 
 
-def _live_value(proof: CastProof | ExpressionProof) -> str:
-    if isinstance(proof, CastProof):
-        return quote_double(proof.old_path[0])
-    return f"({proof.sql})"
+def _live_value(proof: LiveProof) -> str:
+    if isinstance(proof, ExpressionProof):
+        return f"({proof.sql})"
+    return quote_double(proof.old_path[0])
 
 
 def _projected(column: str) -> str:

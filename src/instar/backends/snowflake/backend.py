@@ -11,9 +11,9 @@ from instar.backends.snowflake.render import ASIDE, MISSING, SnowflakeValues
 from instar.backends.snowflake.rules import SnowflakeRules, kept_name
 from instar.backends.snowflake.types import reported_type
 from instar.backends.sql import literal, qualified, quote_double
-from instar.backends.values import ValueWriter, is_live_proof, live_predicate, projected_predicate
+from instar.backends.values import ValueWriter, live_predicate, projected_predicate
 from instar.core.capabilities import Rules
-from instar.core.checks import CastProof, ExpressionProof, Proof, ProofResult, UniqueProof
+from instar.core.checks import LiveProof, Proof, ProofResult, UniqueProof
 from instar.core.findings import Witness
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
@@ -99,11 +99,9 @@ class SnowflakeBackend(Backend):
             sql = f"SELECT {keys}, COUNT(*) AS N FROM {rows} GROUP BY {keys} HAVING COUNT(*) > 1"
             found = self._rows(sql)
             return ProofResult(proof, sum(int(r["N"]) for r in found), _witnesses(found))
-        if is_live_proof(proof):
-            assert isinstance(proof, CastProof | ExpressionProof)
+        if isinstance(proof, LiveProof):
             source, broken = qualified(live.name), live_predicate(values, live, proof)
         else:
-            assert not isinstance(proof, CastProof | ExpressionProof)
             source, broken = rows, projected_predicate(values, job.target, proof)
         count = int(self._rows(f"SELECT COUNT(*) AS N FROM {source} WHERE {broken}")[0]["N"])
         shown = self._rows(f"SELECT * FROM {source} WHERE {broken} LIMIT 100") if count else []

@@ -13,7 +13,6 @@ from instar.backends.sql import quote_backtick
 from instar.backends.values import (
     ValueWriter,
     broken_at,
-    is_live_proof,
     live_predicate,
     projected_predicate,
 )
@@ -22,11 +21,13 @@ from instar.core.checks import (
     CastProof,
     EmptyProof,
     ExpressionProof,
+    LiveProof,
     NotNullProof,
     Proof,
     ProofResult,
     RowProof,
     UniqueProof,
+    VanishProof,
 )
 from instar.core.findings import Witness
 from instar.core.plan import Job
@@ -72,7 +73,9 @@ class Prover:
     def _rows(self, job: Job, proofs: Sequence[Proof]) -> str:
         """Rows as they will be, beside what the proofs over live rows say of each."""
         live = [
-            f"{predicate(job, p)} AS {_LIVE}{i}" for i, p in enumerate(proofs) if is_live_proof(p)
+            f"{predicate(job, p)} AS {_LIVE}{i}"
+            for i, p in enumerate(proofs)
+            if isinstance(p, LiveProof)
         ]
         projected = ValueWriter(SparkValues(trying=True), trying=True).select_list(job.projection)
         return f"SELECT {', '.join([*live, *projected])} FROM {self.source}"
@@ -142,7 +145,7 @@ def predicate(job: Job, proof: Proof) -> str:
             if proof.old_path[-1] != KEY or holder is None or not isinstance(holder.type, Map):
                 return found
             return f"({found} OR {_key_clash(job, proof)})"
-        case ExpressionProof():
+        case ExpressionProof() | VanishProof():
             assert job.live is not None
             return live_predicate(dialect, job.live, proof)
         case NotNullProof() | RowProof() | EmptyProof():
@@ -152,7 +155,7 @@ def predicate(job: Job, proof: Proof) -> str:
 
 
 def _outer(job: Job, index: int, proof: Proof) -> str:
-    return f"{_LIVE}{index}" if is_live_proof(proof) else predicate(job, proof)
+    return f"{_LIVE}{index}" if isinstance(proof, LiveProof) else predicate(job, proof)
 
 
 def _key_clash(job: Job, proof: CastProof) -> str:
@@ -204,7 +207,7 @@ def _as_target(job: Job, name: str) -> str:
 def _seen(job: Job, proof: Proof) -> list[tuple[str, str, bool]]:
     """(name, SQL, over live rows?) of the values that a witness shows beside its keys."""
     match proof:
-        case CastProof(_, old_path, _, _):
+        case CastProof(_, old_path) | VanishProof(_, old_path):
             assert job.live is not None
             return [_at(job.live.columns, old_path, live=True)]
         case ExpressionProof(path, sql, _):

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from instar.core.schema import Hint
 from instar.core.types import array, map_of, struct
-from instar.testing.scenario import REORDER, Block, Scenario
+from instar.testing.scenario import REORDER, Said, Scenario
 from instar.testing.words import (
     BIGINT,
     INT,
@@ -72,14 +72,14 @@ ADDING = (
         _PLAIN,
         (_ONE, _TWO),
         shape(c("a", STRING), required("b", STRING)),
-        block=Block("F101", 2),
+        block=Said("F101", 2),
     ),
     Scenario(
         "add a NOT NULL field with no value for old rows",
         shape(c("s", struct(c("x", INT)))),
         ({"id": 1, "s": {"x": 1}}, {"id": 2, "s": None}),
         shape(c("s", struct(c("x", INT), required("y", INT)))),
-        block=Block("F101", 2),
+        block=Said("F101", 2),
     ),
     Scenario(
         "add a NOT NULL column whose fill is NULL in one row",
@@ -87,7 +87,7 @@ ADDING = (
         (_ONE, _TWO),
         keyed(c("a", STRING), required("b", STRING)),
         hints={("b",): Hint(default="a")},
-        block=Block("F203", 1, ("2",)),
+        block=Said("F203", 1, ("2",)),
     ),
     Scenario(
         "add a column computed from the old row",
@@ -109,7 +109,7 @@ ADDING = (
         ({"id": 1, "a": "12"}, {"id": 2, "a": "twelve"}, {"id": 3, "a": None}),
         keyed(c("a", STRING), c("n", INT)),
         hints={("n",): Hint(using="a")},
-        block=Block("F202", 1, ("2",)),
+        block=Said("F202", 1, ("2",)),
     ),
     Scenario(
         "add a field to a struct",

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from instar.core.schema import Hint
 from instar.core.types import array, struct
-from instar.testing.scenario import DROP, REORDER, Scenario
+from instar.testing.scenario import DROP, REORDER, Said, Scenario
 from instar.testing.words import BIGINT, INT, STRING, c, dec, required, shape
 
 _FULL = shape(c("full_name", STRING))
@@ -52,6 +52,15 @@ COMPUTING = (
         shape(c("v", INT)),
         ({"id": 1, "v": 12}, {"id": 2, "v": None}),
         hints={("v",): Hint(using="split_part(v, ' ', 1)")},
+    ),
+    Scenario(
+        "another type, NULL for some values",
+        shape(c("v", STRING)),
+        ({"id": 1, "v": "12"}, {"id": 2, "v": "x"}, {"id": 3, "v": None}),
+        shape(c("v", INT)),
+        ({"id": 1, "v": 12}, {"id": 2, "v": None}, {"id": 3, "v": None}),
+        warn=Said("F205", count=1, keys=("x",), column="v"),
+        hints={("v",): Hint(using="CASE WHEN v <> 'x' THEN v END")},
     ),
     Scenario(
         "several changes at once",

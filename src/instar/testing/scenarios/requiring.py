@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from instar.core.schema import Check, Hint, Unique
 from instar.core.types import struct
-from instar.testing.scenario import DROP, Block, Scenario
+from instar.testing.scenario import DROP, Said, Scenario
 from instar.testing.words import INT, STRING, c, keyed, required, shape
 
 _A = shape(c("a", STRING))
@@ -28,7 +28,7 @@ _NULLS = (
         keyed(c("a", STRING)),
         _WITH_NULL,
         keyed(required("a", STRING)),
-        block=Block("F203", 1, ("3",)),
+        block=Said("F203", 1, ("3",)),
     ),
     Scenario(
         "make a column NOT NULL and fill its NULLs",
@@ -50,7 +50,7 @@ _NULLS = (
         keyed(c("s", struct(c("x", INT)))),
         ({"id": 1, "s": {"x": 1}}, {"id": 2, "s": {"x": None}}),
         keyed(c("s", struct(required("x", INT)))),
-        block=Block("F203", 1, ("2",)),
+        block=Said("F203", 1, ("2",)),
     ),
 )
 
@@ -99,14 +99,14 @@ _KEYS = (
         shape(required("k", INT)),
         ({"id": 1, "k": 10}, {"id": 2, "k": 20}, {"id": 3, "k": 10}, {"id": 4, "k": 10}),
         shape(required("k", INT), key=("k",)),
-        block=Block("F301", 3, ("10",), column="k"),
+        block=Said("F301", 3, ("10",), column="k"),
     ),
     Scenario(
         "declare a primary key, NULLs in it",
         shape(c("k", INT)),
         ({"id": 1, "k": 10}, {"id": 2, "k": None}),
         shape(required("k", INT), key=("k",)),
-        block=Block("F203", 1),
+        block=Said("F203", 1),
     ),
     Scenario(
         "change the primary key, clean",
@@ -147,14 +147,14 @@ _CONSTRAINTS = (
         _A,
         _DOUBLED,
         shape(c("a", STRING), constraints=(_ONE_A,)),
-        block=Block("F301", 2, ("x",), column="a"),
+        block=Said("F301", 2, ("x",), column="a"),
     ),
     Scenario(
         "a unique column called n, zero twice",
         shape(c("n", INT)),
         ({"id": 1, "n": 0}, {"id": 2, "n": 0}, {"id": 3, "n": 5}),
         shape(c("n", INT), constraints=(Unique("one_n", ("n",)),)),
-        block=Block("F301", 2, ("0",), column="n"),
+        block=Said("F301", 2, ("0",), column="n"),
     ),
     Scenario(
         "add a check, NULL passes",
@@ -168,7 +168,7 @@ _CONSTRAINTS = (
         keyed(c("amount", INT)),
         ({"id": 1, "amount": 0}, {"id": 2, "amount": -1}, {"id": 3, "amount": None}),
         keyed(c("amount", INT), constraints=(_POSITIVE,)),
-        block=Block("F302", 1, ("2",)),
+        block=Said("F302", 1, ("2",)),
     ),
     Scenario(
         "drop a check",

@@ -9,7 +9,7 @@ from typing import Any
 
 from instar.core.schema import Hint
 from instar.core.types import Type, array, map_of, struct
-from instar.testing.scenario import Block, Scenario
+from instar.testing.scenario import Said, Scenario
 from instar.testing.words import (
     BIGINT,
     BOOLEAN,
@@ -59,7 +59,7 @@ def bad(name: str, old: Type, new: Type, good: Sequence[Any], broken: Sequence[A
         keyed(c("v", old)),
         rows,
         keyed(c("v", new)),
-        block=Block("F201", len(broken), keys),
+        block=Said("F201", len(broken), keys),
     )
 
 
@@ -275,7 +275,7 @@ _NO_MEANING = (
         shape(c("v", BOOLEAN)),
         _rows([None, True]),
         shape(c("v", DATE)),
-        block=Block("F104"),
+        block=Said("F104"),
     ),
     Scenario(
         "boolean to date with an expression",
