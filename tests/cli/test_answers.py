@@ -52,6 +52,16 @@ def test_a_document_is_written_once(shop: Shop) -> None:
     assert json.loads(result.out)["error"]["code"] == "E403"
 
 
+def test_a_blocked_apply_is_answered_with_its_findings(shop: Shop) -> None:
+    shop.declare(ORDERS.replace("amount, type: STRING", "amount, type: INT"))
+    result = shop.run("apply", "--format", "json")
+    told = json.loads(result.out)
+    assert (result.code, told["error"]["code"]) == (3, "E405")
+    (table,) = told["tables"]
+    assert table["status"] == "blocked"
+    assert "F201" in [f["code"] for f in table["findings"]]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -12,7 +12,7 @@ def failure(error: InstarError, format_: str) -> str | None:
     """The document; None where people read, who find the error on stderr."""
     match format_:
         case "json":
-            return json.dumps(_document(error), indent=2)
+            return json.dumps(failure_document(error), indent=2)
         case "sarif":
             from instar.cli.sarif import findings_sarif
             from instar.core.findings import Finding, Severity
@@ -25,7 +25,7 @@ def failure(error: InstarError, format_: str) -> str | None:
             return None
 
 
-def _document(error: InstarError) -> dict[str, Any]:
+def failure_document(error: InstarError) -> dict[str, Any]:
     from instar.core.document import VERSION, place_document
 
     told = {

@@ -262,7 +262,7 @@ def _broken(proof: Proof, count: int) -> str:
         case ExpressionProof(path, _, new):
             return f"the expression for '{path_text(path)}' gives no {type_text(new)} in {rows}"
         case VanishProof(path):
-            return f"the '_using' of '{path_text(path)}' gives NULL in {rows} with a value"
+            return f"the '_using' of '{path_text(path)}' turns a value into NULL in {rows}"
         case NotNullProof(path):
             return f"'{path_text(path)}' is to be NOT NULL, but would be NULL in {rows}"
         case UniqueProof(_, columns, primary):

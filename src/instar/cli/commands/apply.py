@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 
 import typer
 
@@ -14,6 +14,7 @@ from instar.cli import completing
 from instar.cli import options as o
 from instar.cli.ask import confirmer
 from instar.cli.commands.plan import warn_of_nothing
+from instar.cli.failing import failure_document
 from instar.cli.lines import render
 from instar.cli.opening import opened
 from instar.cli.options import DataFormat
@@ -28,7 +29,7 @@ from instar.cli.reports import (
 from instar.cli.screen import Color, LogFormat, Screen, use
 from instar.cli.seal import Seal, moved, read_seal
 from instar.cli.text import plan_text
-from instar.core.document import summary
+from instar.core.document import plan_document, summary
 from instar.core.findings import Severity
 from instar.core.plan import Plan
 from instar.core.policy import ColumnConflict, Policy
@@ -99,7 +100,8 @@ def apply(
         watcher.pause()
         if format is DataFormat.TEXT:
             screen.document(plan_text(found, screen.out, verbose=screen.verbose, advice=False))
-        _refuse_blocked(found, (*resumed, *mended))
+        if found.blocked:
+            _refuse(screen, format, found, _blocked(found, (*resumed, *mended)))
         ask = confirmer(screen, yes=yes, before=watcher.pause)
         report = work.apply(found, ask, write_manifests=write_manifests)
     tables = (*resumed, *mended, *report.tables)
@@ -169,21 +171,27 @@ def _check_sealed(work: Project, seal: Seal, found: Plan) -> None:
         ) from None
 
 
-def _refuse_blocked(found: Plan, before: Sequence[TableReport]) -> None:
+def _refuse(screen: Screen, format: DataFormat, found: Plan, blocked: Blocked) -> NoReturn:
+    """A machine gets the plan with its findings beside the error; a person has read it by now."""
+    if format is DataFormat.JSON:
+        screen.json({**plan_document(found), **failure_document(blocked)})
+    raise blocked
+
+
+def _blocked(found: Plan, before: Sequence[TableReport]) -> Blocked:
     """`before` is what an earlier apply had begun: it was finished or mended first, and that stays."""
-    if found.blocked:
-        names = ", ".join(str(t.table) for t in found.blocked)
-        said = (f for t in found.blocked for f in t.findings)
-        codes = sorted({f.code for f in said if f.severity is Severity.ERROR})
-        finished = ", ".join(dict.fromkeys(str(r.table) for r in before))
-        touched = "nothing was touched"
-        if finished:
-            touched = f"what an earlier apply had begun was ended first ({finished}), nothing else was touched"
-        raise Blocked(
-            "E405",
-            f"blocked: {names}; {touched}",
-            hint=f"`instar explain {codes[0]}` says what to do about the first finding.",
-        )
+    names = ", ".join(str(t.table) for t in found.blocked)
+    said = (f for t in found.blocked for f in t.findings)
+    codes = sorted({f.code for f in said if f.severity is Severity.ERROR})
+    finished = ", ".join(dict.fromkeys(str(r.table) for r in before))
+    touched = "nothing was touched"
+    if finished:
+        touched = f"what an earlier apply had begun was ended first ({finished}), nothing else was touched"
+    return Blocked(
+        "E405",
+        f"blocked: {names}; {touched}",
+        hint=f"`instar explain {codes[0]}` says what to do about the first finding.",
+    )
 
 
 def _stop_at_failures(screen: Screen, reports: Sequence[TableReport]) -> None:
