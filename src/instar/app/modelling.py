@@ -16,7 +16,7 @@ from instar.app.planning import completed, interrupted, with_readers
 from instar.app.stopping import absent_parents, broken_parents, other_kind, uncompiled
 from instar.app.switching import to_table, to_view
 from instar.app.wording import in_model_words, of_view
-from instar.backends.base import NotATable
+from instar.backends.base import NotATable, Views
 from instar.core.changes import CreateTable, DropColumn
 from instar.core.classify import Classified
 from instar.core.diff import diff
@@ -60,6 +60,7 @@ class Modelling:
     builds: Mapping[TableName, Build] = field(default_factory=dict)
     renames: Mapping[TableName, DoneRenames] = field(default_factory=dict)
     open_runs: frozenset[TableName] = frozenset()
+    views: dict[str, Views] = field(default_factory=dict)
     dialect: str = "spark"
     adopts: bool = False
     _web: Web | None = None
@@ -322,7 +323,8 @@ def _evolution(
     if any(f.code == "F701" for f in found.findings) and _never_filled(work, model):
         found = evolved(sketch, plan, policy, _unasked(way))
     tables = {m.table for m in work.models.models.values()}
-    return with_readers(in_model_words(found), backend, tables)
+    views = work.views.setdefault(model.format, backend.views())
+    return with_readers(in_model_words(found), views, tables)
 
 
 def _never_filled(work: Modelling, model: Model) -> bool:

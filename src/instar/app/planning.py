@@ -9,7 +9,7 @@ from dataclasses import replace
 from instar.app.events import Listener
 from instar.app.mending import STRANDED, stranded
 from instar.app.proving import proven
-from instar.backends.base import Backend, NotATable
+from instar.backends.base import Backend, NotATable, Views
 from instar.backends.keeping import Leftover
 from instar.backends.registry import Engine
 from instar.core.changes import DropColumn, ModifyColumn
@@ -42,8 +42,9 @@ def plan_tables(
     open_runs = {run.table for run in store.unfinished(env)}
     plans: dict[TableName, TablePlan] = {}
     for key, items in by_backend.items():
+        views = backends[key].views()
         for plan in _plan_on(backends[key], items, store, env, policy, open_runs, listener):
-            plans[plan.table] = with_readers(plan, backends[key], own)
+            plans[plan.table] = with_readers(plan, views, own)
     return tuple(plans[item.table.name] for item in wanted)
 
 
@@ -103,7 +104,7 @@ def completed(
     return finish(sketch, tuple(results), cost, backend.rules)
 
 
-def with_readers(plan: TablePlan, backend: Backend, own: Container[TableName]) -> TablePlan:
+def with_readers(plan: TablePlan, views: Views, own: Container[TableName]) -> TablePlan:
     """Blocked where a view that the project does not make would no longer work: its readers come first."""
     paths = [
         c.change.old_path if isinstance(c.change, ModifyColumn) else c.change.path
@@ -112,7 +113,7 @@ def with_readers(plan: TablePlan, backend: Backend, own: Container[TableName]) -
     ]
     if not paths or not plan.steps or plan.live is None or plan.target is None:
         return plan
-    broken = {n: s for n, s in backend.broken_views(plan.target).items() if n not in own}
+    broken = {n: s for n, s in views.broken(plan.target).items() if n not in own}
     if not broken:
         return plan
     text = " ".join(broken.values()).casefold()

@@ -71,6 +71,15 @@ class RunContext:
     failpoint: Callable[[str], None]
 
 
+class Views:
+    """The live views as a plan asks about them: looked at once, however many tables change."""
+
+    def broken(self, target: Table) -> Mapping[TableName, str]:
+        """Those (with their SQL) that work now, and would not were the table so."""
+        del target
+        return {}
+
+
 class Backend(ABC):
     """One engine, connected."""
 
@@ -112,13 +121,9 @@ class Backend(ABC):
     def interrupt(self) -> None:  # noqa: B027 - most engines stop with their client
         """Cancel what runs now."""
 
-    def broken_views(self, target: Table) -> Mapping[TableName, str]:
-        """The live views (with their SQL) that would no longer work were the table so.
-
-        Empty where the engine itself holds on to what its views read.
-        """
-        del target
-        return {}
+    def views(self) -> Views:
+        """The live views; none that could break where the engine itself holds on to what its views read."""
+        return Views()
 
     def denied(self, jobs: Sequence[Job]) -> Mapping[TableName, Sequence[Finding]]:
         """What the session's role would need for the jobs and may not do, by one look for all of them.

@@ -40,11 +40,11 @@ def viewed(world: World) -> World:
 def test_exactly_those_that_would_no_longer_work(
     viewed: World, columns: tuple[Column, ...], broken: list[str]
 ) -> None:
-    found = viewed.backend.broken_views(Table(T, columns, "duckdb"))
+    found = viewed.backend.views().broken(Table(T, columns, "duckdb"))
     assert sorted(map(str, found)) == broken
 
 
 def test_a_view_that_is_broken_already_is_nobodys_fault(viewed: World) -> None:
     viewed.sql("DROP TABLE other")
-    found = viewed.backend.broken_views(Table(T, (A, C), "duckdb"))
+    found = viewed.backend.views().broken(Table(T, (A, C), "duckdb"))
     assert TableName("main", "inner_only") not in found

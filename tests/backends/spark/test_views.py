@@ -45,11 +45,11 @@ def test_the_views_that_read_a_column_are_told_apart_from_those_that_do_not(benc
     bench.sql("DROP TABLE {s}.gone")
     bench.sql("USE default")
     renamed = Table(bench.name("wide"), columns(a2="int", b="string", s="struct<x: int>"))
-    assert {n.name for n in bench.backend.broken_views(renamed)} == {"direct", "behind"}
+    assert {n.name for n in bench.backend.views().broken(renamed)} == {"direct", "behind"}
     nested = Table(bench.name("wide"), columns(a="int", b="string", s="struct<y: int>"))
-    assert {n.name for n in bench.backend.broken_views(nested)} == {"field"}
+    assert {n.name for n in bench.backend.views().broken(nested)} == {"field"}
     wider = Table(bench.name("wide"), columns(a="bigint", b="string", s="struct<x: int, y: int>"))
-    assert bench.backend.broken_views(wider) == {}
+    assert bench.backend.views().broken(wider) == {}
     bench.sql(f"CREATE SCHEMA {OTHER}")
     bench.sql("USE {s}")
     bench.sql(f"CREATE VIEW {OTHER}.bare AS SELECT a FROM wide")
@@ -57,7 +57,7 @@ def test_the_views_that_read_a_column_are_told_apart_from_those_that_do_not(benc
     bench.sql("USE default")
     bench.sql(f"CREATE VIEW {OTHER}.far AS SELECT a + 1 AS a1 FROM {OTHER}.bare")
     bench.sql(f"CREATE VIEW {OTHER}.untouched AS SELECT a FROM {OTHER}.wide")
-    broken = bench.backend.broken_views(renamed)
+    broken = bench.backend.views().broken(renamed)
     assert {str(n) for n in broken} == {
         f"{SCHEMA}.direct",
         f"{SCHEMA}.behind",
@@ -65,4 +65,4 @@ def test_the_views_that_read_a_column_are_told_apart_from_those_that_do_not(benc
         f"{OTHER}.far",
     }
     elsewhere = IcebergBackend(bench.spark)
-    assert elsewhere.broken_views(renamed) == {}, "the views read the Delta table of that name"
+    assert elsewhere.views().broken(renamed) == {}, "the views read the Delta table of that name"

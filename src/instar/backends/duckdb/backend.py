@@ -22,7 +22,7 @@ from instar.backends.duckdb.replay import shorten
 from instar.backends.duckdb.rewrite import OLD, run_rewrite
 from instar.backends.duckdb.rules import DuckDBRules
 from instar.backends.duckdb.storage import too_old_for_variant
-from instar.backends.duckdb.views import broken_views
+from instar.backends.duckdb.views import DuckDBViews
 from instar.core.checks import Proof, ProofResult
 from instar.core.plan import Cost, Job, Step
 from instar.core.schema import Table, TableName
@@ -65,8 +65,8 @@ class DuckDBBackend(Backend):
     def keeper(self) -> DuckDBKeeper:
         return DuckDBKeeper(self, self._ask)
 
-    def broken_views(self, target: Table) -> Mapping[TableName, str]:
-        return broken_views(self._ask, target)
+    def views(self) -> DuckDBViews:
+        return DuckDBViews(self._ask)
 
     def measure(self, names: Sequence[TableName]) -> Mapping[TableName, Cost]:
         schemas = sorted({fold(name.schema) for name in names})

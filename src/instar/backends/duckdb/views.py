@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import duckdb
 
-from instar.backends.base import NotATable
+from instar.backends.base import NotATable, Views
 from instar.backends.duckdb.folding import fold
 from instar.backends.duckdb.inspect import key_of, read_tables
 from instar.backends.duckdb.types import type_sql
@@ -23,23 +24,30 @@ _TABLES = """SELECT schema_name, table_name FROM duckdb_tables()
 WHERE NOT internal AND NOT temporary AND database_name = current_database()"""
 
 
-def broken_views(ask: Ask, target: Table) -> Mapping[TableName, str]:
-    """The views that work on the tables as they are, and not once one is as `target`; with their SQL."""
-    found = ask(_VIEWS)
-    views = _reading(
-        target.name, {TableName(str(row[0]), str(row[1])): str(row[2]) for row in found}
-    )
-    if not views:
-        return {}
-    text = fold(" ".join(views.values()))
-    names = [TableName(str(row[0]), str(row[1])) for row in ask(_TABLES)]
-    used = [name for name in names if fold(name.name) in text]
-    live = [t for t in read_tables(ask, used).values() if not isinstance(t, NotATable)]
-    then = [target if key_of(t.name) == key_of(target.name) else t for t in live]
-    database = str(found[0][3])
-    working = _working(database, live, views)
-    lost = working - _working(database, then, {n: s for n, s in views.items() if n in working})
-    return {name: sql for name, sql in views.items() if name in lost}
+class DuckDBViews(Views):
+    """They are tried on empty tables, as those are and as one of them will be."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    @cached_property
+    def _found(self) -> list[tuple[Any, ...]]:
+        return self._ask(_VIEWS)
+
+    def broken(self, target: Table) -> Mapping[TableName, str]:
+        texts = {TableName(str(row[0]), str(row[1])): str(row[2]) for row in self._found}
+        views = _reading(target.name, texts)
+        if not views:
+            return {}
+        text = fold(" ".join(views.values()))
+        names = [TableName(str(row[0]), str(row[1])) for row in self._ask(_TABLES)]
+        used = [name for name in names if fold(name.name) in text]
+        live = [t for t in read_tables(self._ask, used).values() if not isinstance(t, NotATable)]
+        then = [target if key_of(t.name) == key_of(target.name) else t for t in live]
+        database = str(self._found[0][3])
+        working = _working(database, live, views)
+        lost = working - _working(database, then, {n: s for n, s in views.items() if n in working})
+        return {name: sql for name, sql in views.items() if name in lost}
 
 
 def query_of(sql: str) -> str:

@@ -11,7 +11,7 @@ from instar.backends.spark.expressions import expression_findings
 from instar.backends.spark.keys import UNTOUCHED, prove_keys
 from instar.backends.spark.normalizing import Normalizer
 from instar.backends.spark.prove import Prover
-from instar.backends.spark.views import broken_views
+from instar.backends.spark.views import SparkViews
 from instar.backends.sql import qualified
 from instar.core.checks import Proof, ProofResult
 from instar.core.findings import Finding
@@ -100,8 +100,8 @@ class SparkBackend(Backend):
             self.handle.sql(statement)
             context.failpoint(f"{step.kind}:{number}:after")
 
-    def broken_views(self, target: Table) -> Mapping[TableName, str]:
-        return broken_views(self.handle, target, self.catalog)
+    def views(self) -> SparkViews:
+        return SparkViews(self.handle, self.catalog)
 
     def interrupt(self) -> None:
         self.handle.interrupt()

@@ -10,11 +10,13 @@ import json
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from instar.backends.base import Views
 from instar.backends.spark.delta_sql import parse_path
 from instar.backends.spark.types import value_type
 from instar.backends.sql import literal_spark, qualified, quote_backtick
@@ -104,33 +106,47 @@ def shown_query(view: View, live: Mapping[str, Type]) -> str:
     return f"SELECT {columns} FROM (\n{view.sql}\n) AS shown"
 
 
-def broken_views(handle: SparkHandle, target: Table, catalog: str) -> Mapping[TableName, str]:
-    """The views that work now, and not once the table of `catalog` is as `target`; with their SQL.
+class SparkViews(Views):
+    """Those of all schemas of Spark's own catalog, for tables of `catalog`."""
 
-    Views live in Spark's own catalog; those of all its schemas are looked at.
-    """
-    own = handle.delta_catalog
-    views = {_key(v.name): v for v in _mentioning(handle, own, target.name.name)}
-    now, then = _Reader(views, own, None, catalog), _Reader(views, own, target, catalog)
-    return {
-        view.name: view.sql
-        for view in views.values()
-        if _works(handle, now.query(view)) and not _works(handle, then.query(view))
-    }
+    def __init__(self, handle: SparkHandle, catalog: str) -> None:
+        self._handle, self._own, self._catalog = handle, handle.delta_catalog, catalog
+        self._described: dict[TableName, View] = {}
 
+    @cached_property
+    def _texts(self) -> dict[TableName, str]:
+        """What the catalog says of each; asked schema by schema, for there is no other way."""
+        texts: dict[TableName, str] = {}
+        for row in self._handle.run(f"SHOW SCHEMAS IN {quote_backtick(self._own)}"):
+            texts |= _texts(self._handle, self._own, str(row[0]))
+        return texts
 
-def _mentioning(handle: SparkHandle, catalog: str, name: str) -> list[View]:
-    """The views whose text holds a table's name, or that of such a view: only they are described."""
-    texts: dict[TableName, str] = {}
-    for row in handle.run(f"SHOW SCHEMAS IN {quote_backtick(catalog)}"):
-        texts |= _texts(handle, catalog, str(row[0]))
-    words, chosen = {name.casefold()}, dict.fromkeys(n for n, text in texts.items() if not text)
-    while new := [
-        n for n, text in texts.items() if n not in chosen and any(word in text for word in words)
-    ]:
-        words |= {n.name.casefold() for n in new}
-        chosen |= dict.fromkeys(new)
-    return [_view(handle, n, qualified(n, backtick=True, catalog=catalog)) for n in chosen]
+    def broken(self, target: Table) -> Mapping[TableName, str]:
+        views = {_key(v.name): v for v in self._mentioning(target.name.name)}
+        now = _Reader(views, self._own, None, self._catalog)
+        then = _Reader(views, self._own, target, self._catalog)
+        return {
+            view.name: view.sql
+            for view in views.values()
+            if _works(self._handle, now.query(view)) and not _works(self._handle, then.query(view))
+        }
+
+    def _mentioning(self, name: str) -> list[View]:
+        """The views whose text holds a table's name, or that of such a view: only they are described."""
+        texts = self._texts
+        words, chosen = {name.casefold()}, dict.fromkeys(n for n, text in texts.items() if not text)
+        while new := [
+            n for n, text in texts.items() if n not in chosen and any(w in text for w in words)
+        ]:
+            words |= {n.name.casefold() for n in new}
+            chosen |= dict.fromkeys(new)
+        return [self._view(name) for name in chosen]
+
+    def _view(self, name: TableName) -> View:
+        if name not in self._described:
+            place = qualified(name, backtick=True, catalog=self._own)
+            self._described[name] = _view(self._handle, name, place)
+        return self._described[name]
 
 
 def _texts(handle: SparkHandle, catalog: str, schema: str) -> dict[TableName, str]:
