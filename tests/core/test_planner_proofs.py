@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from instar.core.changes import AddColumn, ModifyColumn, Nullability
+from instar.core.changes import AddColumn, ModifyColumn, Nullability, TypeChange
 from instar.core.checks import (
     CastProof,
     EmptyProof,
+    ExpressionProof,
     NotNullProof,
     Proof,
     ProofResult,
     UniqueProof,
+    VanishProof,
     proofs_for,
     told_apart,
     unkept_proofs,
@@ -72,3 +74,16 @@ def test_a_not_null_that_the_engine_does_not_keep_still_needs_a_value_for_old_ro
     added = AddColumn(("n",), kept, None)
     found = unkept_proofs((added,), Table(T, (declared,)), wanted, str.casefold)
     assert list(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [(N, VanishProof(("n",), ("n",), "try_cast(n AS INT)")), (REQUIRED, NotNullProof(("n",)))],
+    ids=["may be NULL", "NOT NULL"],
+)
+def test_what_an_expression_turns_into_null_is_told_once(column: Column, expected: Proof) -> None:
+    old = Column("n", String(), nullable=column.nullable)
+    change = ModifyColumn(("n",), ("n",), old, column, (TypeChange(String(), Integer(32)),))
+    hint = Hint(using="try_cast(n AS INT)")
+    found = proofs_for((change,), Wanted(Table(T, (column,)), {("n",): hint}), str.casefold)
+    assert found == (ExpressionProof(("n",), "try_cast(n AS INT)", Integer(32)), expected)

@@ -187,10 +187,11 @@ def _modified(change: ModifyColumn, wanted: Wanted, fold: Fold) -> list[Proof]:
     if typed := modification(change, TypeChange):
         if hint.using is not None:
             proofs.append(ExpressionProof(change.path, hint.using, typed.new))
-            if not change.new.nullable:
-                proofs.append(NotNullProof(change.path))
-            if change.new.nullable or hint.default is not None:
-                proofs.append(VanishProof(change.path, change.old_path, hint.using))
+            proofs.append(
+                VanishProof(change.path, change.old_path, hint.using)
+                if change.new.nullable
+                else NotNullProof(change.path)
+            )
         elif promotion(typed.old, typed.new).verdict is Verdict.CHECKED:
             proofs.append(CastProof(change.path, change.old_path, typed.old, typed.new))
     if (required := modification(change, Nullability)) and not required.new:
